@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq {
@@ -49,7 +50,7 @@ struct Failure {
 //   a function    {.function = [](const Failure& failure) { return … }}
 struct BackoffOptions {
   // The first delay. At least 1 ms.
-  absl::Duration base = absl::Seconds(1);
+  Duration base = absl::Seconds(1);
 
   // Factor between successive delays (exponential growth). Finite, at least 1; 1 is a fixed delay.
   // Treated as the decimal number that it is written as: 1.1 is eleven tenths, so that 1 s grows to
@@ -58,7 +59,7 @@ struct BackoffOptions {
 
   // The longest delay. At least `base`, at most ten years. If it is left at its default and `base`
   // is longer, it becomes `base`.
-  absl::Duration max = kDefaultMaxBackoff;
+  Duration max = kDefaultMaxBackoff;
 
   // The random fraction of a delay, 0 to 1. 0: delays are not random; 1 ("full jitter"): any time
   // up to the delay. The result is at least 1 ms.
@@ -71,17 +72,17 @@ struct BackoffOptions {
   Growth growth = Growth::kExponential;
 
   // Difference between successive delays (linear growth), not negative. 0: as much as `base`.
-  absl::Duration step = absl::ZeroDuration();
+  Duration step = absl::ZeroDuration();
 
   // A list of delays that replaces all growth, each from 1 ms to ten years; base, factor and max
   // are then ignored. The last delay repeats: `max_attempts` ends retrying, not the list. To use
   // each delay once, set it to the number of delays plus one.
-  std::vector<absl::Duration> delays = {};
+  std::vector<Duration> delays = {};
 
   // Computes the delay, which is then limited to the range from 1 ms to `max`. Called on the loop's
   // thread. If it throws, or returns a delay that is infinite or not above zero, the delay from the
   // other fields is used.
-  std::function<absl::Duration(const Failure&)> function = nullptr;
+  std::function<Duration(const Failure&)> function = nullptr;
 };
 
 // kInvalidArgument names every invalid field, separated by "; "; ok otherwise. `field` is put

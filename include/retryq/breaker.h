@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq {
@@ -21,7 +22,7 @@ struct BreakerOptions {
   double ratio = 0.5;
 
   // How long each pause of consuming lasts. 1 s to 1 day.
-  absl::Duration pause = absl::Seconds(30);
+  Duration pause = absl::Seconds(30);
 
   // Number of successful calls in a row that close the breaker. After the pause, messages are tried
   // one at a time. 1 to 1 000.

@@ -14,6 +14,7 @@
 #include "retryq/broker/retrier.h"
 #include "retryq/consumer.h"
 #include "retryq/delay_queue_options.h"
+#include "retryq/duration.h"
 #include "retryq/event_loop.h"
 #include "retryq/export.h"
 #include "retryq/observer.h"
@@ -58,7 +59,7 @@ struct ClientOptions {
   std::size_t max_open_publishes = 10000;
 
   // How long received data may accumulate before it is read: see amqp::ConnectionOptions.
-  absl::Duration read_coalescing = absl::Milliseconds(2);
+  Duration read_coalescing = absl::Milliseconds(2);
 
   // Connection name in the management UI. Empty: program name and process id.
   std::string name = {};
@@ -174,7 +175,7 @@ class RETRYQ_EXPORT Client {
   // once, unless it is empty: with ok when all of them are answered, whatever their results, or
   // with kUnavailable when `deadline` is over; they continue then. kResourceExhausted:
   // `max_open_publishes` calls wait already. An infinite deadline is no deadline.
-  void Flush(absl::Duration deadline, Done done = nullptr);
+  void Flush(Duration deadline, Done done = nullptr);
 
   // Stops gracefully, as when the loop drains: drains all consumers (see Consumer::Drain), waits
   // for open publishes as long as the broker confirms some, and closes the connections, also those
@@ -183,7 +184,7 @@ class RETRYQ_EXPORT Client {
   // not confirmed. May be called again: each `done` is called, and the earliest deadline applies.
   // An infinite deadline is no deadline. Afterwards Consume, Publish and Declare fail with
   // kCancelled.
-  void Drain(absl::Duration deadline, Done done = nullptr);
+  void Drain(Duration deadline, Done done = nullptr);
 
   // Returns a handle by which any thread may publish. It may outlive the client.
   Publisher publisher() const;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/table.h"
 #include "retryq/breaker.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 #include "retryq/retry_options.h"
 #include "retryq/work_queue.h"
@@ -73,7 +74,7 @@ struct ConsumerOptions {
   // see RetryOptions::count_redeliveries. In whole milliseconds, above zero. 0: the setting of the
   // broker or of the queue, 30 minutes by default. Only quorum queues of RabbitMQ 4.3 or newer
   // apply it. The time for which a prefetched delivery waits for its handler counts too.
-  absl::Duration consumer_timeout = absl::ZeroDuration();
+  Duration consumer_timeout = absl::ZeroDuration();
 
   // Consumer tag in the management UI. Empty: host and process id.
   std::string consumer_tag = {};
@@ -141,7 +142,7 @@ class RETRYQ_EXPORT Consumer {
   // has run and the broker has confirmed no copy for three seconds (nine if copies are published
   // and unconfirmed). May be called again: each `drained` is called, and the earliest deadline
   // applies. An infinite deadline is no deadline.
-  void Drain(absl::Duration deadline, std::function<void(bool)> drained);
+  void Drain(Duration deadline, std::function<void(bool)> drained);
 
   // Stops the flow of deliveries. From this call on no further call of a handler begins, except by
   // a thread of `handler_threads` that is about to make one. Calls that have begun continue, and so

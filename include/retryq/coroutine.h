@@ -19,6 +19,7 @@
 #include "retryq/broker/timers.h"
 #include "retryq/client.h"
 #include "retryq/delivery.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 // Handlers that are coroutines. Not included by retryq/retryq.h.
@@ -263,7 +264,7 @@ inline Pending<absl::Status> StartDeclare(Client& client, WorkQueue work_queue,
 // live until then.
 class [[nodiscard]] Delay {
  public:
-  Delay(Timers& timers, absl::Duration duration) : timers_(timers), duration_(duration) {}
+  Delay(Timers& timers, Duration duration) : timers_(timers), duration_(duration) {}
 
   bool await_ready() const noexcept { return false; }
   template <typename Promise>

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq {
@@ -56,7 +57,7 @@ struct DelayQueueOptions {
   // kQuorum: total downtime of the broker and the work queue after which waiting messages are lost:
   // the lifetime of the queues runs on during downtime. 5 minutes to 4 years, and at least twice
   // confirm_timeout. The clocks of the workers may differ by less than outage - confirm_timeout.
-  absl::Duration outage = absl::Hours(24);
+  Duration outage = absl::Hours(24);
 
   // kQuorum: whether all work queues share the delay queues, `<prefix>.<milliseconds>.q0` to `.q3`,
   // as they always share classic ones. False: each work queue has its own delay queues,
@@ -71,12 +72,12 @@ struct DelayQueueOptions {
   // window + margin after its last declare, and messages are published into it only for `window`
   // after that declare, so that every message expires before its queue. The margin must cover a
   // stalled connection: at least four heartbeats.
-  absl::Duration margin = absl::Minutes(1);
+  Duration margin = absl::Minutes(1);
 
   // kClassic: the window is the TTL, limited to the range between these two. A longer window means
   // fewer renewals, and queues that stay longer. 0 < min_window <= max_window.
-  absl::Duration min_window = absl::Minutes(1);
-  absl::Duration max_window = absl::Minutes(10);
+  Duration min_window = absl::Minutes(1);
+  Duration max_window = absl::Minutes(10);
 
   // Limits of each delay queue: number of messages, and bytes of their bodies. 0: unlimited. A full
   // queue refuses copies: the originals stay unacked, so that consuming stops at `prefetch`, and
@@ -97,7 +98,7 @@ struct DelayQueueOptions {
   // How long to wait for the confirm of a publish before its result counts as unknown and the
   // message is published again. The time does not run while the broker blocks the connection. Above
   // zero.
-  absl::Duration confirm_timeout = absl::Seconds(30);
+  Duration confirm_timeout = absl::Seconds(30);
 };
 
 // kInvalidArgument names every invalid field, separated by "; ". `heartbeat` is that of the

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "retryq/client.h"
+#include "retryq/duration.h"
 #include "retryq/outgoing_message.h"
 
 namespace retryq {
@@ -13,7 +14,7 @@ namespace retryq {
 struct DelayedPublisherOptions {
   // See PublishOptions.
   bool round_up = false;
-  absl::Duration deadline = absl::Seconds(30);
+  Duration deadline = absl::Seconds(30);
 };
 
 // Publishes messages that arrive later, in any queue or through any exchange, with confirms, on
@@ -31,7 +32,7 @@ class DelayedPublisher {
       : client_(&client), options_(options) {}
 
   // Publishes `message` so that it arrives after `delay`.
-  void PublishAfter(OutgoingMessage message, absl::Duration delay, Client::Done done) {
+  void PublishAfter(OutgoingMessage message, Duration delay, Client::Done done) {
     client_->Publish(std::move(message),
                      {.delay = delay, .round_up = options_.round_up, .deadline = options_.deadline},
                      std::move(done));

@@ -10,6 +10,7 @@
 #include "retryq/broker/executor.h"
 #include "retryq/broker/random.h"
 #include "retryq/broker/timers.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 struct event_base;
@@ -59,7 +60,7 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   // While a callback blocks the loop's thread, the loop cannot take a signal. The process is then
   // ended by the signal when `grace` (at least 5 s) is over, or by another signal that comes a
   // second later or more. After 5 s a line on stderr says so.
-  absl::Status RunUntilSignal(absl::Duration grace = absl::Seconds(25));
+  absl::Status RunUntilSignal(Duration grace = absl::Seconds(25));
 
   // Ends `Run`/`RunUntilSignal` at the end of the current turn, without draining. Has no effect if
   // neither runs.

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq {
@@ -38,7 +39,7 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   // Retries after exactly this delay instead of the policy's. The delay is rounded up to whole
   // milliseconds and limited to the range from 1 ms to `RetryOptions::max_retry_after`. Counts as
   // an attempt. An ok status is treated as kUnknown.
-  static Outcome RetryAfter(absl::Duration delay, absl::Status why);
+  static Outcome RetryAfter(Duration delay, absl::Status why);
 
   // Parks the message at once. An ok status is treated as kUnknown.
   static Outcome Park(absl::Status why);
@@ -58,12 +59,12 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   // `RetryOptions::max_retry_after`. The observer receives the reason. A message may be snoozed any
   // number of times, except that a message that has failed before is given up if it would return
   // later than `RetryOptions::max_age` allows.
-  static Outcome Snooze(absl::Duration delay, std::string reason);
+  static Outcome Snooze(Duration delay, std::string reason);
 
   // Returns this outcome with the time that the handling took, which becomes `Event::handling`: for
   // a handler that queues messages, for example for its own thread. Without it, `Event::handling`
   // is the time from the handler's call to the outcome.
-  Outcome Took(absl::Duration handling) && {
+  Outcome Took(Duration handling) && {
     took_ = handling;
     return std::move(*this);
   }

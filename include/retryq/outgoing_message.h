@@ -1,21 +1,47 @@
 #ifndef RETRYQ_OUTGOING_MESSAGE_H_
 #define RETRYQ_OUTGOING_MESSAGE_H_
 
+#include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "retryq/amqp/table.h"
+#include "retryq/duration.h"
 
 namespace retryq {
+
+// Contiguous bytes that are no text.
+template <typename T>
+concept OtherBytes = !std::convertible_to<T, std::string> && requires(const T& bytes) {
+  requires sizeof(*std::data(bytes)) == 1;
+  std::size(bytes);
+};
+
+// The bytes of a message: a std::string that may also be made of any other contiguous bytes, such
+// as a std::vector<std::byte> or a std::span<const std::uint8_t>.
+class Body : public std::string {
+ public:
+  using std::string::string;
+  Body() = default;
+  // NOLINTBEGIN(google-explicit-constructor)
+  template <std::convertible_to<std::string> Text>
+  Body(Text&& text) : std::string(std::forward<Text>(text)) {}
+  template <OtherBytes Bytes>
+  Body(const Bytes& bytes)
+      : std::string(reinterpret_cast<const char*>(std::data(bytes)), std::size(bytes)) {}
+  // NOLINTEND(google-explicit-constructor)
+};
 
 // A message to publish, now or later. Owns its data. Texts are at most 255 bytes, except the body.
 // A property whose text is empty is not sent.
 struct OutgoingMessage {
   std::string exchange = {};  // "" is the default exchange: the routing key names a queue
   std::string routing_key = {};
-  std::string body = {};
+  Body body = {};
   std::string content_type = {};
   std::string message_id = {};
   amqp::Table headers = {};
@@ -34,7 +60,7 @@ struct OutgoingMessage {
   // How long the message may wait in its queue before the broker drops or dead-letters it: zero to
   // ten years, sent in whole milliseconds. Cannot be combined with a delay, which it would end
   // early. Copies of a message that fails do not expire.
-  std::optional<absl::Duration> expiration = std::nullopt;
+  std::optional<Duration> expiration = std::nullopt;
   // Transient: a classic queue need not write the message to disk, and loses it when the broker
   // restarts. A quorum queue writes it anyway. Copies of a message that fails are persistent.
   bool transient = false;
@@ -45,7 +71,7 @@ struct PublishOptions {
   // Delay after the publish; zero or less: none. The exchange or the queue must already exist. If
   // the exchange leads to no queue when the message is due, the message is dropped, and this is not
   // reported.
-  absl::Duration delay = absl::ZeroDuration();
+  Duration delay = absl::ZeroDuration();
 
   // Instead of `delay`: the message arrives no earlier than this, by this machine's clock. A time
   // in the past: at once.
@@ -63,7 +89,7 @@ struct PublishOptions {
   bool round_up = false;
 
   // Time after which the publish fails with kUnavailable.
-  absl::Duration deadline = absl::Seconds(30);
+  Duration deadline = absl::Seconds(30);
 };
 
 }  // namespace retryq

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "retryq/backoff.h"
 #include "retryq/broker/random.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq {
@@ -63,7 +64,7 @@ struct RetryOptions {
   std::uint64_t max_attempts = 25;
 
   // Time since the first failure after which no further retry starts. 0: unlimited.
-  absl::Duration max_age = absl::ZeroDuration();
+  Duration max_age = absl::ZeroDuration();
 
   OnLimit on_limit = OnLimit::kPark;
 
@@ -107,7 +108,7 @@ struct RetryOptions {
 
   // The longest delay that Outcome::RetryAfter may request; longer ones are reduced to it. 1 ms to
   // 3650 days.
-  absl::Duration max_retry_after = absl::Hours(24);
+  Duration max_retry_after = absl::Hours(24);
 
   // What happens to messages with permanent errors. (Outcome::Park and Discard decide this
   // themselves.)

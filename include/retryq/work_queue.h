@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delay_queue_options.h"
+#include "retryq/duration.h"
 
 namespace retryq {
 
@@ -37,7 +38,7 @@ struct DeclareOptions {
   bool only_if_missing = false;
 
   // Time after which the declare fails with kUnavailable.
-  absl::Duration deadline = absl::Seconds(30);
+  Duration deadline = absl::Seconds(30);
 };
 
 }  // namespace retryq

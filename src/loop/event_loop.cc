@@ -206,7 +206,7 @@ EventLoop::~EventLoop() {
 }
 
 absl::Status EventLoop::Run() { return impl_->Run(kDefaultGrace, /*until_signal=*/false); }
-absl::Status EventLoop::RunUntilSignal(absl::Duration grace) {
+absl::Status EventLoop::RunUntilSignal(Duration grace) {
   return impl_->Run(grace, /*until_signal=*/true);
 }
 void EventLoop::Stop() {

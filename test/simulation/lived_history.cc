@@ -485,7 +485,7 @@ std::vector<std::string> History::Run() {
   // With nothing to wait for, no delay queue stays.
   const absl::Duration longest =
       std::max(consumer_options_.retry.backoff.max,
-               other_ ? other_->retry.backoff.max : absl::ZeroDuration());
+               other_ ? other_->retry.backoff.max : Duration(absl::ZeroDuration()));
   time_.Advance(QueueLifetime(longest, client_options_.delay_queues) + absl::Minutes(10));
   if (const std::string left = AnyDelayQueue(); left != "none") {
     faults.push_back(absl::StrCat("the delay queue ", left, " has stayed"));

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq::amqp {
@@ -84,7 +85,7 @@ struct ConnectionOptions {
   // Heartbeat interval to request; the shorter of this and the broker's is used. A peer that is
   // silent for two intervals counts as dead. Whole seconds. Zero: the broker's interval, and if it
   // has none there are no heartbeats (which retrying refuses, because its leases depend on them).
-  absl::Duration heartbeat = absl::Seconds(15);
+  Duration heartbeat = absl::Seconds(15);
 
   // Limits for each step of an attempt at one address; after that the next address is tried. Above
   // zero.
@@ -108,8 +109,8 @@ struct ConnectionOptions {
 
   // Pause before connecting again: uniform in [half, whole] of initial · 2^n, at most
   // `reconnect_max`.
-  absl::Duration reconnect_initial = absl::Milliseconds(100);
-  absl::Duration reconnect_max = absl::Seconds(10);
+  Duration reconnect_initial = absl::Milliseconds(100);
+  Duration reconnect_max = absl::Seconds(10);
 
   // Maximum time for which received data may accumulate under load before it is read, so that it is
   // handled in fewer and larger turns, which use less CPU time. It never accumulates for so long
@@ -119,7 +120,7 @@ struct ConnectionOptions {
   // broker: with a handshake below 250 µs, while a prefetch is used up and half of it or more waits
   // for confirms. Data does not accumulate with a prefetch below 20 (40 if the handshake took 250
   // µs or more), at low load, or with TLS. 0 to 20 ms; below 250 µs it never accumulates.
-  absl::Duration read_coalescing = absl::Milliseconds(2);
+  Duration read_coalescing = absl::Milliseconds(2);
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;
 };

@@ -191,9 +191,9 @@ void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duratio
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text,
-                      std::vector<absl::Duration>* values) {
+                      std::vector<Duration>* values) {
   if (!text) return;
-  std::vector<absl::Duration> read;
+  std::vector<Duration> read;
   for (const absl::string_view part : absl::StrSplit(*text, ',')) {
     const std::optional<absl::Duration> duration = ParseDuration({part.data(), part.size()});
     if (!duration) {

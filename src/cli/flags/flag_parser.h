@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retryq/client.h"
+#include "retryq/duration.h"
 #include "retryq/observer.h"
 #include "retryq/retry_options.h"
 
@@ -36,7 +37,7 @@ class FlagReader {
   void Read(std::string_view flag, const FlagText& text, absl::Duration* value);
   void Read(std::string_view flag, const FlagText& text, double* value);
   // Reads durations separated by commas.
-  void Read(std::string_view flag, const FlagText& text, std::vector<absl::Duration>* values);
+  void Read(std::string_view flag, const FlagText& text, std::vector<Duration>* values);
   void Read(std::string_view flag, const FlagText& text, OnLimit* value);
   void Read(std::string_view flag, const FlagText& text, QueueType* value);
   void Read(std::string_view flag, const FlagText& text, CountRedeliveries* value);

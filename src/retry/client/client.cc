@@ -458,12 +458,12 @@ void Client::Declare(WorkQueue work_queue, Done done) {
   Declare(std::move(work_queue), {}, std::move(done));
 }
 
-void Client::Flush(absl::Duration deadline, Done done) {
+void Client::Flush(Duration deadline, Done done) {
   if (!impl_->Check("Client::Flush")) return;
   impl_->Flush(deadline, impl_->AnswerOf("the callback of Client::Flush", std::move(done)));
 }
 
-void Client::Drain(absl::Duration deadline, Done done) {
+void Client::Drain(Duration deadline, Done done) {
   if (!impl_->Check("Client::Drain")) return;
   impl_->Drain(deadline, impl_->AnswerOf("the callback of Client::Drain", std::move(done)));
 }

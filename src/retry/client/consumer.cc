@@ -474,7 +474,7 @@ Consumer::~Consumer() {
   if (impl_ != nullptr && !impl_->Check("Consumer::~Consumer")) static_cast<void>(impl_.release());
 }
 
-void Consumer::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
+void Consumer::Drain(Duration deadline, std::function<void(bool)> drained) {
   if (impl_ == nullptr) {
     if (drained != nullptr) drained(true);
     return;

@@ -41,7 +41,7 @@ constexpr absl::Duration kLongestLook = absl::Seconds(10);
 
 // Returns the delay in whole milliseconds; zero to publish at once.
 absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
-  const absl::Duration delay = options.at ? *options.at - now : options.delay;
+  const absl::Duration delay = options.at ? *options.at - now : absl::Duration(options.delay);
   return absl::Ceil(std::max(delay, absl::ZeroDuration()), absl::Milliseconds(1));
 }
 

@@ -120,7 +120,7 @@ absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions
 }
 
 absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options) {
-  return std::clamp(delay, options.min_window, options.max_window);
+  return std::clamp<absl::Duration>(delay, options.min_window, options.max_window);
 }
 
 absl::Duration EpochLength(absl::Duration delay, const DelayQueueOptions& options) {

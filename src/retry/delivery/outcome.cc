@@ -11,7 +11,7 @@ absl::Status AsError(absl::Status why) {
 
 }  // namespace
 
-Outcome Outcome::RetryAfter(absl::Duration delay, absl::Status why) {
+Outcome Outcome::RetryAfter(Duration delay, absl::Status why) {
   return Outcome(Kind::kRetryAfter, AsError(std::move(why)), delay);
 }
 
@@ -23,7 +23,7 @@ Outcome Outcome::Discard(std::string reason) {
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the same
-Outcome Outcome::Snooze(absl::Duration delay, std::string reason) {
+Outcome Outcome::Snooze(Duration delay, std::string reason) {
   return Outcome(Kind::kSnooze, absl::CancelledError(reason), delay);
 }
 

@@ -1,16 +1,22 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <ratio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "retryq/retryq.h"
 #include "support/simulated_world.h"
 
@@ -53,6 +59,56 @@ TEST_F(FirstLines, PublishesWithoutOptionsAndWithoutACallback) {
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(rabbit_.Count("out"), 2u);
   EXPECT_EQ(published, absl::OkStatus());
+}
+
+TEST_F(FirstLines, PublishesBytesOfEveryType) {
+  const std::vector<std::byte> bytes = {std::byte{'a'}, std::byte{0}};
+  const std::string text("a\0", 2);
+  client_->Publish({.routing_key = "out", .body = bytes});
+  client_->Publish({.routing_key = "out", .body = std::as_bytes(std::span(text))});
+  client_->Publish({.routing_key = "out", .body = text});
+  client_->Publish({.routing_key = "out", .body = std::string_view(text)});
+  client_->Publish({.routing_key = "out", .body = absl::string_view(text)});
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(rabbit_.Count("out"), 5u);
+  for (const amqp::MessagePtr& message : rabbit_.Messages("out")) EXPECT_EQ(message->body, text);
+}
+
+TEST_F(FirstLines, TakesDurationsOfChrono) {
+  using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+  std::vector<absl::Time> calls;
+  const auto consumer = client_->Consume(
+      {.queue = "in",
+       .retry = {.backoff = {.jitter = 0, .delays = {1500ms, 2min}}, .max_attempts = 3}},
+      [&](const Delivery& delivery) -> Outcome {
+        calls.push_back(time_.Now());
+        if (delivery.attempt() < 2) return absl::AbortedError("again");
+        return Outcome::Snooze(1h, "later");
+      });
+  ASSERT_TRUE(consumer.ok());
+  client_->Publish({.routing_key = "in", .body = "1"}, {.delay = 1.5min});
+  const absl::Time start = time_.Now();
+  time_.Advance(absl::Hours(1));
+  ASSERT_EQ(calls.size(), 3u);
+  const absl::Duration near = absl::Seconds(1);
+  EXPECT_LT(absl::AbsDuration(calls[0] - start - absl::Seconds(90)), near);
+  EXPECT_LT(absl::AbsDuration(calls[1] - calls[0] - absl::Milliseconds(1500)), near);
+  EXPECT_LT(absl::AbsDuration(calls[2] - calls[1] - absl::Minutes(2)), near);
+  time_.Advance(absl::Minutes(40));
+  EXPECT_EQ(calls.size(), 4u);
+}
+
+TEST(Duration, IsExactAndSaturates) {
+  using std::chrono::duration;
+  using std::chrono::hours;
+  using std::chrono::nanoseconds;
+  EXPECT_EQ(Duration(nanoseconds(1)), absl::Nanoseconds(1));
+  EXPECT_EQ(Duration(nanoseconds::max()), absl::Nanoseconds(nanoseconds::max().count()));
+  EXPECT_EQ(Duration(nanoseconds::min()), absl::Nanoseconds(nanoseconds::min().count()));
+  EXPECT_EQ(Duration(duration<int, std::ratio<1, 3>>(2)), absl::Seconds(2) / 3);
+  EXPECT_EQ(Duration(duration<float>(0.25F)), absl::Milliseconds(250));
+  EXPECT_EQ(Duration(hours::max()), absl::InfiniteDuration());
+  EXPECT_EQ(Duration(duration<double>(-1e300)), -absl::InfiniteDuration());
 }
 
 TEST_F(FirstLines, KeepsMoveOnlyObjectsInHandlersWorkAndTimers) {

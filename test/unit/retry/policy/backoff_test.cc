@@ -196,7 +196,7 @@ TEST(BackoffOptions, NameAnInvalidStep) {
 }
 
 TEST(BackoffOptions, NameContradictions) {
-  const std::vector<absl::Duration> delays = {absl::Seconds(1)};
+  const std::vector<Duration> delays = {absl::Seconds(1)};
   EXPECT_THAT(
       ErrorOf({.growth = Growth::kLinear, .delays = delays}),
       HasSubstr("retry.backoff.growth = kLinear cannot be combined with retry.backoff.delays"));

@@ -12,7 +12,7 @@ bool IsStep(DelaySteps& steps, absl::Duration delay) {
   return hop.ttl == delay && hop.left == absl::ZeroDuration();
 }
 
-RetryOptions Listed(std::vector<absl::Duration> delays) {
+RetryOptions Listed(std::vector<Duration> delays) {
   return {.backoff = {.delays = std::move(delays)}};
 }
 

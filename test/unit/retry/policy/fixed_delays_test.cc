@@ -46,7 +46,7 @@ TEST(FixedDelays, FollowAListToItsEnd) {
 
 TEST(FixedDelays, AreLimitedToTheFirstOfManyFailures) {
   EXPECT_EQ(CheckAgainstBackoff({.factor = 1.001}), 64);
-  std::vector<absl::Duration> delays;
+  std::vector<Duration> delays;
   for (int i = 1; i <= 100; ++i) delays.push_back(absl::Seconds(i));
   EXPECT_EQ(CheckAgainstBackoff({.delays = delays}), 64);
 }
