@@ -12,6 +12,7 @@
 #include "loop/drains.h"
 #include "loop/libevent_ptr.h"
 #include "loop/loop_executor.h"
+#include "loop/own_process.h"
 #include "loop/runner_thread.h"
 #include "loop/system_clock.h"
 #include "loop/system_random.h"
@@ -54,13 +55,19 @@ class LoopTimer final : public Timer {
  public:
   using Callback = Timers::Callback;
 
-  LoopTimer(event_base* base, absl::Duration delay, Callback callback)
-      : due_(Monotonic() + std::max(delay, absl::ZeroDuration())), callback_(std::move(callback)) {
+  LoopTimer(event_base* base, std::shared_ptr<const Executor> executor, absl::Duration delay,
+            Callback callback)
+      : executor_(std::move(executor)),
+        due_(Monotonic() + std::max(delay, absl::ZeroDuration())),
+        callback_(std::move(callback)) {
     event_.reset(evtimer_new(
         base,
         [](evutil_socket_t, short, void* self) { static_cast<LoopTimer*>(self)->OnTimeout(); },
         this));
     StartTimer(event_.get(), delay);
+  }
+  ~LoopTimer() override {
+    if (process_.is_here()) CheckThread(*executor_, "Timer::~Timer");
   }
 
  private:
@@ -72,7 +79,9 @@ class LoopTimer final : public Timer {
     CallFromC("the callback of EventLoop::After", [&callback] { std::move(callback)(); });
   }
 
-  const absl::Duration due_;  // by CLOCK_MONOTONIC, like libevent's timers
+  const OwnProcess process_;
+  const std::shared_ptr<const Executor> executor_;  // the loop's
+  const absl::Duration due_;                        // by CLOCK_MONOTONIC, like libevent's timers
   Callback callback_;
   EventPtr event_;
 };
@@ -155,7 +164,7 @@ class EventLoop::Impl {
   std::shared_ptr<void> OnDrain(Drains::Drain drain) { return drains_->Add(std::move(drain)); }
 
   std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) {
-    return std::make_unique<LoopTimer>(base_, delay, std::move(callback));
+    return std::make_unique<LoopTimer>(base_, executor_, delay, std::move(callback));
   }
 
   std::shared_ptr<Executor> executor() const { return executor_; }

@@ -15,6 +15,7 @@
 #include "base/broker_version.h"
 #include "base/remedy.h"
 #include "loop/alive.h"
+#include "loop/runner_thread.h"
 #include "loop/thrown.h"
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/dropped_settlement.h"
@@ -103,6 +104,9 @@ class RetrierImpl final {
   // retrier is destroyed after that call, and makes no calls until then.
   static void Retire(std::unique_ptr<RetrierImpl> retrier);
 
+  void CheckThread(const char* function) const {
+    retryq::CheckThread(*shared_->environment().executor, function);
+  }
   void Prepare(std::function<void(absl::Status)> done);
   DeliveryHandler Wrap(Handler handler);
   DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads);
@@ -224,19 +228,28 @@ class RetrierImpl final {
 class RetrierHandle final : public ConsumerRetrier {
  public:
   explicit RetrierHandle(std::unique_ptr<RetrierImpl> impl) : impl_(std::move(impl)) {}
-  ~RetrierHandle() override { RetrierImpl::Retire(std::move(impl_)); }
+  ~RetrierHandle() override {
+    Checked("Retrier::~Retrier");
+    RetrierImpl::Retire(std::move(impl_));
+  }
 
-  void Prepare(std::function<void(absl::Status)> done) override { impl_->Prepare(std::move(done)); }
-  DeliveryHandler Wrap(Handler handler) override { return impl_->Wrap(std::move(handler)); }
-  DeliveryHandler Wrap(AsyncHandler handler) override { return impl_->Wrap(std::move(handler)); }
+  void Prepare(std::function<void(absl::Status)> done) override {
+    Checked("Retrier::Prepare").Prepare(std::move(done));
+  }
+  DeliveryHandler Wrap(Handler handler) override { return Checked(kWrap).Wrap(std::move(handler)); }
+  DeliveryHandler Wrap(AsyncHandler handler) override {
+    return Checked(kWrap).Wrap(std::move(handler));
+  }
   DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) override {
-    return impl_->Wrap(std::move(handler), std::move(threads));
+    return Checked(kWrap).Wrap(std::move(handler), std::move(threads));
   }
   std::size_t open() const override { return impl_->open(); }
   std::size_t handling() const override { return impl_->handling(); }
-  void Abandon() override { impl_->Abandon(absl::UnavailableError("abandoned")); }
-  void Abandon(const absl::Status& why) override { impl_->Abandon(why); }
-  void WhenIdle(std::function<void()> idle) override { impl_->WhenIdle(std::move(idle)); }
+  void Abandon() override { Abandon(absl::UnavailableError("abandoned")); }
+  void Abandon(const absl::Status& why) override { Checked("Retrier::Abandon").Abandon(why); }
+  void WhenIdle(std::function<void()> idle) override {
+    Checked("Retrier::WhenIdle").WhenIdle(std::move(idle));
+  }
   void Watch(OnCall on_call) override { impl_->Watch(std::move(on_call)); }
   bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) override {
     return impl_->PassOn(message, copy);
@@ -248,6 +261,13 @@ class RetrierHandle final : public ConsumerRetrier {
   void ResumeReturns() override { impl_->ResumeReturns(); }
 
  private:
+  static constexpr char kWrap[] = "Retrier::Wrap";
+
+  RetrierImpl& Checked(const char* function) const {
+    impl_->CheckThread(function);
+    return *impl_;
+  }
+
   std::unique_ptr<RetrierImpl> impl_;
 };
 

@@ -275,6 +275,28 @@ TEST(WrongThreadDeathTest, IsDetectedAndNamed) {
       "Consumer::~Consumer was called on another thread");
   EXPECT_DEATH(CallOnAnotherThread([](EventLoop& loop, Client&, Consumer&) { loop.Stop(); }),
                "EventLoop::Stop was called on another thread");
+  EXPECT_DEATH(
+      CallOnAnotherThread([](EventLoop& loop, Client&, Consumer&) {
+        std::promise<std::unique_ptr<Timer>> made;
+        loop.executor()->Post([&] { made.set_value(loop.After(absl::Hours(1), [] { FAIL(); })); });
+        made.get_future().get().reset();
+      }),
+      "Timer::~Timer was called on another thread");
+  EXPECT_DEATH(CallOnAnotherThread([](EventLoop& loop, Client&, Consumer&) {
+                 testing::SimulatedTime time;
+                 ScriptedBroker broker(time);
+                 std::promise<std::unique_ptr<Retrier>> made;
+                 loop.executor()->Post([&] {
+                   const auto shared =
+                       Retrier::Shared::Create(broker, {.clock = &loop.clock(),
+                                                        .timers = &loop,
+                                                        .random = &loop.random(),
+                                                        .executor = loop.executor()});
+                   made.set_value(Retrier::Create(*shared, {.queue = "orders"}).value());
+                 });
+                 made.get_future().get()->Abandon();
+               }),
+               "Retrier::Abandon was called on another thread");
 }
 
 TEST(WrongThread, IsAllowedWhileTheLoopDoesNotRun) {
