@@ -20,6 +20,7 @@
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
+#include "cli/tracing/span_export.h"
 #include "retryq/broker/delay_queue_name.h"
 #include "retryq/event_loop.h"
 #include "retryq/retryq.h"
@@ -386,6 +387,11 @@ Parsed<SendOptions> ParseSend(const Arguments& arguments) {
   AddTimeFlags(parser, &flags);
   AddMessageFlags(parser, &flags);
   AddLinesFlags(parser, &flags);
+  parser.Group("Output");
+  AddOtlpFlag(parser,
+              "Send a span of each message to the OpenTelemetry collector at this URL,\n"
+              "such as http://localhost:4318. Default: no spans",
+              &flags.options.otlp);
   return parser.ParseInto(arguments, [&flags](FlagReader& /*reader*/) { return flags.options; });
 }
 
@@ -402,10 +408,15 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   BrokerWatch watch(loop, options.client, options.wait,
                     "the broker has not confirmed the message yet");
   RouteObserver route(watch);
+  const SpanExport spans(loop, options.otlp, SayOfSpans);
+  if (!spans.status().ok()) return spans.status();
+  options.client.tracer = spans.tracer();
   if (absl::Status sent = PublishOne(options, watch, route, loop); !sent.ok()) return sent;
   const std::string described = DescribeRoute(options, target, route);
   return described.empty() ? described : described + *doubt;
 }
+
+void SayOfSpans(const std::string& why) { WriteErrors(absl::StrCat("retryq send: ", why, "\n")); }
 
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue) {
   std::string remedy;

@@ -33,6 +33,7 @@ struct SendOptions {
   std::optional<std::size_t> lines;
   std::optional<WorkQueue> declare;    // declares a missing queue; not set: it must exist
   absl::Duration wait = kDefaultWait;  // for a broker that cannot be reached
+  std::string otlp;                    // the URL to which spans are sent; empty: none are made
 };
 
 Parsed<SendOptions> ParseSend(const Arguments& arguments);
@@ -51,6 +52,9 @@ absl::Status SendLines(const SendOptions& options);
 // Adds the remedy, if known, to the error of a publish. `to_queue`: the publish was through the
 // default exchange.
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
+
+// Reports on stderr that spans are lost.
+void SayOfSpans(const std::string& why);
 
 // Returns whether a binding of an exchange matches this routing key. `exchange` and `bindings` are
 // replies of the management API. True if it cannot be decided: for types other than direct, fanout

@@ -20,6 +20,7 @@
 #include "cli/send/line_io.h"
 #include "cli/send/line_request.h"
 #include "cli/send/send_command.h"
+#include "cli/tracing/span_export.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
@@ -131,11 +132,13 @@ class LineSender : private Observer {
                [this](const absl::Status& why) { OnRefused(why); }) {
     ClientOptions client = options.client;
     client.observer = this;
+    client.tracer = spans_.tracer();
     client.max_open_publishes = *options.lines;
     client_.emplace(loop_, std::move(client));
   }
 
   absl::Status Run() {
+    if (!spans_.status().ok()) return spans_.status();
     drain_ = loop_.OnDrain([this](EventLoop::DrainDone done) {
       is_interrupted_ = !writer_.is_broken();
       drained_ = std::move(done);
@@ -295,6 +298,7 @@ class LineSender : private Observer {
   const SendOptions& options_;
   EventLoop loop_;
   const HeldSignals signals_{loop_, HeldSignals::Afterwards::kIgnored};
+  const SpanExport spans_{loop_, options_.otlp, SayOfSpans};
   BindingCheck bindings_{ConnectionOf(options_.client)};
   BrokerWatch watch_;
   AnswerWriter writer_{loop_,

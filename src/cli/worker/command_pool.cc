@@ -100,7 +100,8 @@ std::string DescribeEndAlone(const ProcessEnd& end) {
 
 // Starts the command for a message, whose delivery must exist until the command has ended. Returns
 // 0 or an errno.
-int StartCommand(const CommandOptions& options, const MessageFacts& message, Subprocess* process) {
+int StartCommand(const CommandOptions& options, MessageFacts message, Subprocess* process) {
+  if (options.traceparent != nullptr) message.traceparent = options.traceparent(message.delivery);
   return process->Start({.command = options.command,
                          .environment = CommandEnvironment(message),
                          .input = message.delivery.body(),

@@ -197,6 +197,8 @@ struct MessageFacts {
   std::uint64_t failures = 0;
   std::string_view last_error;
   std::uint64_t max_attempts = 0;  // 0 = unlimited
+  // The context of the attempt, which replaces that of the message.
+  std::optional<std::string> traceparent = std::nullopt;
 };
 
 // Calls `visit(name, variable, value)` for each field that a command gets, except headers and body.
@@ -226,8 +228,10 @@ void VisitFields(const MessageFacts& message, Visit visit) {
   visit("priority", "RETRYQ_PRIORITY", Number(properties.priority));
   visit("timestamp", "RETRYQ_TIMESTAMP", Number(properties.timestamp));
   visit("redelivered", "RETRYQ_REDELIVERED", delivery.redelivered());
-  visit("traceparent", "TRACEPARENT", headers.FindString("traceparent").value_or(""));
-  visit("tracestate", "TRACESTATE", headers.FindString("tracestate").value_or(""));
+  const auto in_message = [&](const char* name) { return headers.FindString(name).value_or(""); };
+  visit("traceparent", "TRACEPARENT",
+        message.traceparent ? std::string_view(*message.traceparent) : in_message("traceparent"));
+  visit("tracestate", "TRACESTATE", message.traceparent ? "" : in_message("tracestate"));
 }
 
 // This process's environment plus the variables of one message, which `retryq work --help` lists.
@@ -253,6 +257,8 @@ struct CommandOptions {
   std::vector<std::string> command;  // program and arguments
   absl::Duration timeout = absl::InfiniteDuration();
   std::uint64_t max_attempts = 0;  // for the environment
+  // Returns the `traceparent` of an attempt; null: the command gets that of the message.
+  std::string (*traceparent)(const Delivery& delivery) = nullptr;
   int stdout_fd = STDOUT_FILENO;
   Outlet* errors = nullptr;  // receives a copy of stderr; may be null
   absl::Duration kill_grace = absl::Seconds(2);

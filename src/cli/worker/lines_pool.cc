@@ -71,7 +71,10 @@ class LinesPool::Program {
 
   void Give(Job job) {
     const std::uint64_t id = ++last_id_;
-    process_.Write(LineFor(id, job.delivery, pool_.options_.command.max_attempts));
+    const CommandOptions& options = pool_.options_.command;
+    std::optional<std::string> traceparent;
+    if (options.traceparent != nullptr) traceparent = options.traceparent(job.delivery);
+    process_.Write(LineFor(id, job.delivery, options.max_attempts, std::move(traceparent)));
     open_.push_back({.id = id, .job = std::move(job), .given = Now()});
     WatchFirst();
   }

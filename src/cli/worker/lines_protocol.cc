@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
@@ -46,7 +47,8 @@ absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(w
 
 }  // namespace
 
-std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts) {
+std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts,
+                    std::optional<std::string> traceparent) {
   const std::string_view body = delivery.body();
   std::string line = absl::StrCat("{\"id\":", id);
   line.reserve(body.size() + 512);
@@ -55,7 +57,8 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
                .id = delivery.id(),
                .failures = delivery.attempt(),
                .last_error = delivery.last_error(),
-               .max_attempts = max_attempts},
+               .max_attempts = max_attempts,
+               .traceparent = std::move(traceparent)},
               fields);
   fields.Begin("headers").append(HeadersJson(delivery.headers(), kMostHeadersOfLine));
   if (IsUtf8(body)) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,8 +21,9 @@ inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 // A message for a child, with the line break, as `retryq work --help` shows it. All fields are
 // always present; if the message does not have a property, its text is empty or its number null. A
 // body that is not UTF-8 is in "body_base64" instead of "body". `headers` is written by
-// HeadersJson, up to a mebibyte.
-std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts);
+// HeadersJson, up to a mebibyte. `traceparent`, if set, replaces the context of the message.
+std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts,
+                    std::optional<std::string> traceparent = std::nullopt);
 
 // The answer of a child.
 struct LinesAnswer {

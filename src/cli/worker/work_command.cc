@@ -12,6 +12,7 @@
 #include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/process/subprocess.h"
+#include "cli/tracing/span_export.h"
 #include "cli/worker/broker_checks.h"
 #include "cli/worker/command_pool.h"
 #include "cli/worker/event_log.h"
@@ -79,6 +80,8 @@ class Worker : private Observer {
         errors_(ErrorsOptions(options)),
         events_(options.json ? std::make_unique<Outlet>(EventsOptions(errors_)) : nullptr),
         log_(loop_, events_ ? *events_ : errors_, LogOptions(options)),
+        spans_(loop_, options.otlp,
+               [this](const std::string& why) { Say(Severity::kWarning, "spans_lost", why); }),
         returns_(loop_,
                  {.management = options.place.management,
                   .vhost = options.place.connection.vhost,
@@ -90,12 +93,14 @@ class Worker : private Observer {
                       }}) {}
 
   absl::Status Run() {
+    if (!spans_.status().ok()) return spans_.status();
     if (absl::Status served = ServeMetrics(); !served.ok()) return served;
     options_.lines ? MakeLinesPool() : MakeCommandPool();
     MakeHook();
     SayIfTimeoutIsLong();
     ClientOptions client_options = options_.place.client;
     client_options.observer = this;
+    client_options.tracer = spans_.tracer();
     client_.emplace(loop_, std::move(client_options));
     absl::StatusOr<Consumer> consumer = Consume();
     if (!consumer.ok()) return InWordsOfFlags(consumer.status());
@@ -231,6 +236,7 @@ class Worker : private Observer {
     return {.command = std::move(command),
             .timeout = options_.timeout,
             .max_attempts = options_.consumer.retry.max_attempts,
+            .traceparent = options_.otlp.empty() ? nullptr : AttemptTraceparent,
             // With --json, stdout contains only events.
             .stdout_fd = options_.json ? STDERR_FILENO : STDOUT_FILENO,
             .errors = &errors_};
@@ -374,6 +380,7 @@ class Worker : private Observer {
   Outlet errors_;                         // stderr
   const std::unique_ptr<Outlet> events_;  // stdout, with --json
   EventLog log_;
+  SpanExport spans_;  // outlives the client and its messages
   std::optional<WorkMetrics> metrics_;
   std::unique_ptr<MetricsServer> metrics_server_;
   ReturnWatch returns_;

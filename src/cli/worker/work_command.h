@@ -32,6 +32,7 @@ struct WorkOptions {
   bool json = false;
   Severity log_from = Severity::kInfo;  // lowest severity that is logged
   std::optional<MetricsAddress> metrics;
+  std::string otlp;  // the URL to which spans are sent; empty: none are made
 
   const DelayQueueOptions& delay_queues() const { return place.client.delay_queues; }
 };

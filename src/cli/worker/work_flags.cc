@@ -11,6 +11,7 @@
 #include "cli/flags/shared_flags.h"
 #include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
+#include "cli/tracing/span_export.h"
 #include "cli/worker/work_command.h"
 
 namespace retryq::cli {
@@ -45,7 +46,8 @@ constexpr HelpText kWorkHelp = {
                         in seconds since 1970; in milliseconds
   RETRYQ_REDELIVERED    true if the broker has delivered the message before, otherwise false
   TRACEPARENT, TRACESTATE
-                        headers of these names; empty if the message does not have them
+                        headers of these names; empty if the message does not have them. With
+                        --otlp the context of the span of this attempt
   RETRYQ_HEADERS        all headers as one line of JSON: byte arrays as base64, decimals as
                         strings, timestamps as seconds since 1970. A value that is longer than
                         64 KiB or nested too deeply is replaced by {"retryq-omitted": "why"}
@@ -260,6 +262,11 @@ void AddOutputFlags(FlagParser& parser, const std::string& json, WorkOptions* op
       "Serve Prometheus metrics at http://…:PORT/metrics. /healthz returns\n"
       "200 while messages are consumed, otherwise 503 and the reason.\n"
       "ADDRESS:PORT listens on one address only; 0 selects a free port");
+  AddOtlpFlag(parser,
+              "Send a span of each attempt to the OpenTelemetry collector at this URL,\n"
+              "such as http://localhost:4318, and give COMMAND the context of the span.\n"
+              "Default: no spans",
+              &options->otlp);
   parser.Check([options](FlagReader& reader) {
     if (options->json && !reader.given("--log-level")) options->log_from = Severity::kDebug;
   });

@@ -88,6 +88,14 @@ constexpr Refusal kRefusals[] = {
     {"work --queue q --metrics here -- true",
      "--metrics 'here': write a port, such as 9101, or an address and a port: 127.0.0.1:9101, "
      "[::1]:9101"},
+    {"work --queue q --otlp localhost:4318 -- true",
+     "--otlp: write the URL of a collector's OTLP receiver for HTTP, such as "
+     "http://localhost:4318"},
+    {"send --queue q --otlp amqp://localhost", "--otlp: write the URL of"},
+    {"send --queue q --otlp http://localhost:99999", "--otlp: write the URL of"},
+    {"send --queue q --otlp http://h/?token=1", "--otlp: write the URL of"},
+    {"doctor --otlp http://me:secret@h",
+     "--otlp: must contain no user and no password; set OTEL_EXPORTER_OTLP_HEADERS instead"},
     {"work --queue q --log-level loud --count-redeliveries sometimes --bass 1s -- true",
      "--log-level 'loud': write debug, info, warning or error\n"
      "--count-redeliveries 'sometimes': write counted, always or never\n"

@@ -101,6 +101,9 @@ TEST(CommandEnvironment, DescribesTheMessage) {
            {"RETRYQ_HEADERS", R"({"traceparent":"00-1-2-01","tracestate":"a=b"})"}}) {
     EXPECT_EQ(environment.at(name), value) << name;
   }
+  const auto traced = EnvironmentOf({.delivery = delivery, .traceparent = "00-3-4-01"});
+  EXPECT_EQ(traced.at("TRACEPARENT"), "00-3-4-01");
+  EXPECT_EQ(traced.at("TRACESTATE"), "");  // it belongs to the other context
 }
 
 TEST(CommandEnvironment, ReplacesInheritedVariablesAndHasLimits) {

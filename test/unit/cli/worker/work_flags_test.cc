@@ -73,6 +73,7 @@ TEST_F(WorkFlags, SetTheirOptions) {
             "--breaker --breaker-calls 50 --jobs 8 --lines --in-flight 4 --prefetch 100 "
             "--max-body 64MiB --timeout 50m --consumer-timeout 1h --grace 5s --pass-url "
             "--share-retries --declare --declare-type quorum --json --metrics 127.0.0.1:9101 "
+            "--otlp http://localhost:4318 "
             "--url amqp://a:b@one/v --url amqp://a:b@two/v"));
   const ConsumerOptions& consumer = options.consumer;
   EXPECT_EQ(consumer.work_exchange, "work");
@@ -100,11 +101,22 @@ TEST_F(WorkFlags, SetTheirOptions) {
   EXPECT_EQ(options.log_from, Severity::kDebug);
   EXPECT_EQ(options.metrics->host, "127.0.0.1");
   EXPECT_EQ(options.metrics->port, 9101);
+  EXPECT_EQ(options.otlp, "http://localhost:4318/v1/traces");
   EXPECT_EQ(options.place.client.url, "amqp://a:b@one/v");
   EXPECT_EQ(options.place.client.more_urls, Arguments{"amqp://a:b@two/v"});
   EXPECT_EQ(options.place.connection.vhost, "v");
   EXPECT_EQ(Parse({"--json", "--log-level", "error"}).log_from, Severity::kError);
   EXPECT_EQ(Parse({"--jobs", "100"}).consumer.prefetch, 100);
+}
+
+TEST_F(WorkFlags, CompleteTheUrlOfACollector) {
+  EXPECT_EQ(Parse({}).otlp, "");
+  for (const auto& [given, url] : {std::pair("http://h", "http://h/v1/traces"),
+                                   std::pair("https://h:1/", "https://h:1/v1/traces"),
+                                   std::pair("http://[::1]:4318", "http://[::1]:4318/v1/traces"),
+                                   std::pair("http://h/a/spans", "http://h/a/spans")}) {
+    EXPECT_EQ(Parse({"--otlp", given}).otlp, url);
+  }
 }
 
 TEST_F(WorkFlags, NeedANameForTheParkedQueueOfALongName) {
