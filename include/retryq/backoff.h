@@ -19,7 +19,7 @@ inline constexpr absl::Duration kDefaultMaxBackoff = absl::Minutes(10);
 // How delays grow from one failure to the next.
 enum class Growth {
   kExponential,  // base, base · factor, base · factor², …
-  kLinear,       // base, base + step, base + 2 · step, …
+  kLinear,       // base, 2 · base, 3 · base, …
 };
 
 // How jitter changes a delay d.
@@ -70,9 +70,6 @@ struct BackoffOptions {
   JitterKind jitter_kind = JitterKind::kFraction;
 
   Growth growth = Growth::kExponential;
-
-  // Difference between successive delays (linear growth), not negative. 0: as much as `base`.
-  Duration step = absl::ZeroDuration();
 
   // A list of delays that replaces all growth, each from 1 ms to ten years; base, factor and max
   // are then ignored. The last delay repeats: `max_attempts` ends retrying, not the list. To use

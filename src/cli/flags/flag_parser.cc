@@ -25,7 +25,6 @@ std::string Refusal(std::string_view flag, const std::string& text,
 std::string ComplaintInWordsOfFlags(std::string complaint) {
   constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
       {"retry.backoff.base", "--base"},
-      {"retry.backoff.step", "--step"},
       {"retry.backoff.delays", "--delays"},
       {"retry.backoff.factor", "--factor"},
       {"retry.backoff.max", "--max"},

@@ -49,17 +49,15 @@ bool CheckBackoff(const std::string& growth, const BackoffOptions& backoff, Flag
     fits = reader.Refuse(flag, beside, why) && fits;
   };
   if (reader.given("--delays")) {
-    for (const char* flag : {"--backoff", "--base", "--factor", "--step", "--max"}) {
+    for (const char* flag : {"--backoff", "--base", "--factor", "--max"}) {
       fits = reader.RefuseTogether(flag, "--delays", "which lists all delays") && fits;
     }
   } else if (growth == "fixed") {
-    for (const char* flag : {"--factor", "--step", "--max"}) {
+    for (const char* flag : {"--factor", "--max"}) {
       refuse(flag, "--backoff fixed", "where each delay is --base");
     }
   } else if (growth == "linear") {
-    refuse("--factor", "--backoff linear", "which grows by --step");
-  } else {
-    fits = reader.RequireFor("--step", false, "--backoff linear") && fits;
+    refuse("--factor", "--backoff linear", "which grows by --base");
   }
   if (backoff.jitter_kind != JitterKind::kDecorrelated) return fits;
   for (const char* flag : {"--backoff", "--factor", "--delays"}) {
@@ -71,7 +69,6 @@ bool CheckBackoff(const std::string& growth, const BackoffOptions& backoff, Flag
 // The library must not report again what CheckBackoff has reported.
 void ResetContradictions(BackoffOptions* backoff) {
   backoff->growth = Growth::kExponential;
-  backoff->step = absl::ZeroDuration();
   backoff->delays.clear();
   backoff->jitter_kind = JitterKind::kFraction;
 }
@@ -239,12 +236,10 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
         *growth = text;
         ReadGrowth(text, reader, backoff);
       },
-      "Set how delays grow: exponential, linear or fixed. Default: exponential");
+      "Set how delays grow: exponential, linear (by --base) or fixed. Default: exponential");
   parser.Add("--base", "DURATION", &backoff->base, "Set the first delay. Default: 1s");
   parser.Add("--factor", "NUMBER", &backoff->factor,
              "Exponential: multiply each delay by this. Default: 2");
-  parser.Add("--step", "DURATION", &backoff->step,
-             "Linear: increase each delay by this. Default: the value of --base");
   parser.Add("--max", "DURATION", &backoff->max, "Limit each delay. Default: 10m");
   parser.Add("--delays", "LIST", &backoff->delays,
              "List the delays instead, such as 1s,10s,100s,500s. The last one repeats until\n"

@@ -19,7 +19,7 @@ namespace retryq::cli {
 // Each function adds its flags to the parser, in a group of the help where it says so, and has
 // ParseInto write the values to the options, which must outlive the parser.
 
-// Group "Retries": --backoff, --base, --factor, --step, --max, --delays, --jitter, --max-attempts,
+// Group "Retries": --backoff, --base, --factor, --max, --delays, --jitter, --max-attempts,
 // --max-age.
 void AddRetryFlags(FlagParser& parser, RetryOptions* retry);
 

@@ -33,9 +33,6 @@ void CheckTogether(const BackoffOptions& options, const std::string& field,
           absl::StrCat(field, one, " cannot be combined with ", field, other, ": ", why));
   };
   exclude(linear && listed, ".growth = kLinear", ".delays", "a list does not grow");
-  if (options.step != absl::ZeroDuration() && !linear) {
-    errors->push_back(absl::StrCat(field, ".step is for linear growth: set growth to kLinear"));
-  }
   if (options.jitter_kind != JitterKind::kDecorrelated) return;
   constexpr char kKind[] = ".jitter_kind = kDecorrelated";
   constexpr char kWhy[] = "each delay follows from the one before";
@@ -63,13 +60,12 @@ double ExponentialMillis(const BackoffOptions& options, std::uint64_t failures) 
 }
 
 absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures) {
-  const absl::Duration step = options.step == absl::ZeroDuration() ? options.base : options.step;
   const absl::Duration max = EffectiveMax(options);
-  // A step may be shorter than a millisecond. Divide, because the product could overflow.
+  // Divide, because the product could overflow.
   absl::Duration rest;
-  const std::int64_t steps = absl::IDivDuration(max - options.base, step, &rest);
-  if (failures > static_cast<std::uint64_t>(steps)) return max;
-  return options.base + step * static_cast<std::int64_t>(failures);
+  const std::int64_t steps = absl::IDivDuration(max, options.base, &rest);
+  if (failures >= static_cast<std::uint64_t>(steps)) return max;
+  return options.base * (static_cast<std::int64_t>(failures) + 1);
 }
 
 }  // namespace
@@ -93,9 +89,6 @@ absl::Status Validate(const BackoffOptions& options, const std::string& field) {
   }
   if (!(options.jitter >= 0.0 && options.jitter <= 1.0)) {
     refuse("jitter", "between 0 and 1", absl::StrCat(options.jitter));
-  }
-  if (options.step < absl::ZeroDuration() || options.step > kMaxQueueLifetime) {
-    refuse("step", "between 0 and 3650 days", absl::FormatDuration(options.step));
   }
   for (std::size_t i = 0; i < options.delays.size(); ++i) {
     if (options.delays[i] >= kMillisecond && options.delays[i] <= kMaxQueueLifetime) continue;

@@ -173,8 +173,7 @@ TEST(BackoffOptions, AcceptEveryKindOfBackoff) {
            {.factor = 1.0},
            {.jitter = 1.0},
            {.jitter_kind = JitterKind::kDecorrelated},
-           {.growth = Growth::kLinear},
-           {.jitter = 0.5, .growth = Growth::kLinear, .step = absl::Seconds(3)},
+           {.jitter = 0.5, .growth = Growth::kLinear},
            {.jitter = 0.5, .delays = {absl::Milliseconds(1), kTenYears}},
            {.delays = {absl::Seconds(1)}, .function = [](const Failure&) { return kTenYears; }}}) {
     EXPECT_TRUE(Validate(options).ok()) << Validate(options);
@@ -186,13 +185,6 @@ TEST(BackoffOptions, NameInvalidDelays) {
                                 absl::InfiniteDuration()}}),
             "retry.backoff.delays[1] must be between 1ms and 3650 days, but is 999us; "
             "retry.backoff.delays[3] must be between 1ms and 3650 days, but is inf");
-}
-
-TEST(BackoffOptions, NameAnInvalidStep) {
-  EXPECT_THAT(ErrorOf({.growth = Growth::kLinear, .step = -absl::Seconds(1)}),
-              HasSubstr("retry.backoff.step must be between 0 and 3650 days, but is -1s"));
-  EXPECT_EQ(ErrorOf({.step = absl::Seconds(1)}),
-            "retry.backoff.step is for linear growth: set growth to kLinear");
 }
 
 TEST(BackoffOptions, NameContradictions) {
@@ -213,14 +205,10 @@ TEST(BackoffOptions, NameContradictions) {
   }
 }
 
-TEST(BackoffDelay, GrowsByTheBaseOrAStepUpToTheMax) {
-  EXPECT_THAT(DelaysInMs({.max = absl::Milliseconds(3500), .growth = Growth::kLinear}, 5),
-              ElementsAre(1000, 2000, 3000, 3500, 3500));
-  const BackoffOptions options{.base = absl::Milliseconds(100),
-                               .max = absl::Seconds(1),
-                               .growth = Growth::kLinear,
-                               .step = absl::Microseconds(250'500)};
-  EXPECT_THAT(DelaysInMs(options, 6), ElementsAre(100, 351, 601, 852, 1000, 1000));
+TEST(BackoffDelay, GrowsByTheBaseUpToTheMax) {
+  const BackoffOptions options{
+      .base = absl::Microseconds(250'500), .max = absl::Seconds(1), .growth = Growth::kLinear};
+  EXPECT_THAT(DelaysInMs(options, 5), ElementsAre(251, 501, 752, 1000, 1000));
   EXPECT_EQ(BackoffDelay(options, kForever), absl::Seconds(1));
 }
 

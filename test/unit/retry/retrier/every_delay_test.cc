@@ -43,7 +43,6 @@ BackoffOptions RandomBackoff(testing::SeededRandom& random, absl::Duration max) 
     case 2:
       backoff.jitter = static_cast<double>(random.Below(100)) / 100;
       backoff.growth = Growth::kLinear;
-      backoff.step = random.Between(absl::Milliseconds(1), absl::Seconds(1));
       break;
     case 3:
       backoff.function = [&random, max](const Failure&) {
