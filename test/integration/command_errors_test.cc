@@ -122,10 +122,11 @@ TEST_F(CommandErrors, AClosedStdoutExitsWith74) {
 }
 
 TEST_F(CommandErrors, AnUnwritableImageExitsWith74AndAMissingDirectoryWith64) {
-  CommandRun full({"plan", "--svg", "/dev/full"}, vhost_.Url());
+  const std::string outage = "outage=1m,rate=1/s";
+  CommandRun full({"plan", "--simulate", outage, "--svg", "/dev/full"}, vhost_.Url());
   EXPECT_EQ(full.Wait(), 74) << full.err();
   EXPECT_THAT(full.err(), HasSubstr("No space left on device"));
-  CommandRun nowhere({"plan", "--svg", "/no/such/place.svg"}, vhost_.Url());
+  CommandRun nowhere({"plan", "--simulate", outage, "--svg", "/no/such/place.svg"}, vhost_.Url());
   EXPECT_EQ(nowhere.Wait(), 64) << nowhere.err();
 }
 

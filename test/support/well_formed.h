@@ -55,17 +55,6 @@ inline ::testing::AssertionResult IsWellFormed(std::string_view xml) {
   return done ? ::testing::AssertionSuccess() : fail(0, "no end");
 }
 
-// How many elements of that name there are.
-inline std::size_t CountElements(std::string_view xml, const std::string& name) {
-  std::size_t count = 0;
-  const std::string begin = "<" + name + " ";
-  for (std::size_t at = xml.find(begin); at != std::string_view::npos;
-       at = xml.find(begin, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace retryq::testing
 
 #endif  // RETRYQ_TEST_SUPPORT_WELL_FORMED_H_

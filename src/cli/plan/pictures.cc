@@ -1,4 +1,4 @@
-// The SVG images of `retryq plan`: of the delays of a policy, and of a simulated outage.
+// The SVG image of a simulated outage.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,6 @@ namespace {
 // Text has enough contrast on both backgrounds; blue and orange are distinct for the colour-blind.
 constexpr char kStyle[] = R"(<style>
 text { font-family: system-ui, sans-serif; font-size: 13px; fill: #24292f }
-.strong { font-weight: 600; font-size: 15px }
 .note { fill: #57606a; font-size: 12px }
 .ground { fill: #ffffff }
 .grid { stroke: #d8dee4 }
@@ -32,7 +31,6 @@ text { font-family: system-ui, sans-serif; font-size: 13px; fill: #24292f }
 .area.first { fill: #0969da; fill-opacity: 0.45 }
 .line.second { stroke: #bc4c00 }
 .area.second { fill: #f0a26b }
-.area.maybe { fill: #0969da; fill-opacity: 0.2 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 }
   .note { fill: #9da7b1 }
@@ -45,7 +43,6 @@ text { font-family: system-ui, sans-serif; font-size: 13px; fill: #24292f }
   .area.first { fill: #388bfd; fill-opacity: 0.55 }
   .line.second { stroke: #ffa657 }
   .area.second { fill: #b8591b }
-  .area.maybe { fill: #388bfd; fill-opacity: 0.25 }
 }
 </style>
 )";
@@ -133,19 +130,6 @@ std::vector<double> NumberTicks(double end, int most) {
 
 constexpr double kImageWidth = 860;
 
-// Draws an axis of time below a picture, from `left` to `left + width`, with its label.
-void AddTimeAxis(Svg& svg, double left, double width, double floor, absl::Duration end,
-                 const char* label) {
-  constexpr int kMostTicks = 9;
-  for (const absl::Duration time : TimeTicks(end, kMostTicks)) {
-    const double x = left + (width * absl::FDivDuration(time, end));
-    svg.AddLine({x, floor}, {x, floor + 5}, "axis");
-    svg.AddText({x, floor + 20}, "middle", "note", DurationText(time));
-  }
-  svg.AddLine({left, floor}, {left + width, floor}, "axis");
-  svg.AddText({left + width / 2, floor + 42}, "middle", "text", label);
-}
-
 // Draws a box and its meaning. Returns the place of the next one.
 double AddLegend(Svg& svg, double x, double y, const char* look, const char* meaning) {
   svg.AddBox({.x = x, .y = y - 10, .width = 14, .height = 11}, look);
@@ -190,6 +174,7 @@ std::string OutageSvg(const OutageOptions& outage, const OutageReport& report) {
   constexpr double kTop = 80;      // of the first panel
   constexpr double kBetween = 46;  // panels
   constexpr double kBelow = 60;    // the last panel
+  constexpr int kMostTicks = 9;    // of time
   double height = kTop - kBetween + kBelow;
   for (const Panel& panel : kPanels) height += panel.height + kBetween;
 
@@ -242,51 +227,12 @@ std::string OutageSvg(const OutageOptions& outage, const OutageReport& report) {
       svg.AddLine({kLeft, y(outage.capacity)}, {kRight, y(outage.capacity)}, "limit");
     }
   }
-  AddTimeAxis(svg, kLeft, kWidth, floor, report.end, "time since the start");
-  return std::move(svg).Finish();
-}
-
-std::string ScheduleSvg(const Schedule& schedule) {
-  constexpr double kLeft = 60;
-  constexpr double kWidth = 660;  // the text of the last delay is to the right
-  constexpr double kTop = 70;
-  constexpr double kRow = 20;
-  constexpr std::size_t kMostRows = 50;
-
-  const std::size_t rows = std::min(schedule.steps.size(), kMostRows);
-  const absl::Duration end = rows == 0 ? absl::Seconds(1) : schedule.steps[rows - 1].elapsed;
-  const bool all = schedule.ends && rows == schedule.steps.size();
-  const std::string title =
-      rows == 0 ? "No retry"
-                : absl::StrCat(all ? "" : "The first ", rows, rows == 1 ? " delay" : " delays",
-                               " of a message that always fails, within ", DurationText(end));
-  const double floor = kTop + (static_cast<double>(rows) * kRow);
-  const auto x = [end](absl::Duration time) {
-    return kLeft + (kWidth * absl::FDivDuration(time, end));
-  };
-
-  Svg svg(kImageWidth, floor + 70, "The delays of a policy", title);
-  svg.AddText({kLeft, 26}, "start", "strong", title);
-  svg.AddText({kLeft - 10, kTop - 8}, "end", "note", "attempt");
-  if (schedule.is_random) {
-    AddLegend(svg, AddLegend(svg, kLeft, 54, "first", "shortest delay"), 54, "maybe",
-              "random part");
+  for (const absl::Duration time : TimeTicks(report.end, kMostTicks)) {
+    svg.AddLine({x(time), floor}, {x(time), floor + 5}, "axis");
+    svg.AddText({x(time), floor + 20}, "middle", "note", DurationText(time));
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    const Schedule::Step& step = schedule.steps[row];
-    const double top = kTop + (static_cast<double>(row) * kRow);
-    const absl::Duration begin = step.elapsed - step.delay;
-    const auto bar = [&](absl::Duration from, absl::Duration to, const char* look) {
-      const double width = std::max(x(to) - x(from), 1.0);  // visible
-      svg.AddBox({.x = x(from), .y = top + 3, .width = width, .height = kRow - 6}, look);
-    };
-    if (step.shortest_delay < step.delay) bar(begin + step.shortest_delay, step.elapsed, "maybe");
-    bar(begin, begin + step.shortest_delay, "first");
-    svg.AddText({kLeft - 10, top + 14}, "end", "note", absl::StrCat(step.attempt));
-    svg.AddText({x(step.elapsed) + 6, top + 14}, "start", "text", step.text());
-  }
-  AddTimeAxis(svg, kLeft, kWidth, floor, end,
-              "time since the first failure, if each delay is the longest");
+  svg.AddLine({kLeft, floor}, {kRight, floor}, "axis");
+  svg.AddText({kLeft + kWidth / 2, floor + 42}, "middle", "text", "time since the start");
   return std::move(svg).Finish();
 }
 

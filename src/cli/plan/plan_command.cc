@@ -87,7 +87,7 @@ void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
              "\"expires_ms\",\"elapsed_ms\"},...],\"delay_queues\":N}; also\n"
              "\"delay_min_ms\" with --jitter, and \"simulation\" with --simulate");
   parser.Add("--svg", "FILE", &options->svg_file,
-             "Write an SVG image of the simulated outage, otherwise of the delays");
+             "With --simulate: write an SVG image of the outage");
   parser.Add("--definitions", &options->definitions,
              "Print the queues, exchanges and bindings as a file for RabbitMQ to\n"
              "import, without x-expires, for workers with --no-declare");
@@ -107,12 +107,14 @@ void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
 }
 
 void CheckPlanFlags(PlanOptions* options, FlagReader& reader) {
-  reader.RequireFor("--breaker", reader.given("--simulate"), "--simulate");
+  for (const char* flag : {"--breaker", "--svg"}) {
+    reader.RequireFor(flag, reader.given("--simulate"), "--simulate");
+  }
   for (const char* flag : {"--any-delay", "--parked", "--work-queue", "--work-exchange"}) {
     reader.RequireFor(flag, options->definitions, "--definitions");
   }
   if (options->definitions) {
-    for (const char* flag : {"--json", "--simulate", "--svg"}) {
+    for (const char* flag : {"--json", "--simulate"}) {
       reader.RefuseTogether(flag, "--definitions");
     }
     const bool quorum = options->delay_queues.queue_type == QueueType::kQuorum;
@@ -417,8 +419,7 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
     }
   }
   if (!options.svg_file.empty()) {
-    const std::string image =
-        options.outage ? OutageSvg(*options.outage, reports.front()) : ScheduleSvg(schedule);
+    const std::string image = OutageSvg(*options.outage, reports.front());
     if (absl::Status status = WriteImage(options.svg_file, image); !status.ok()) return status;
   }
   if (!options.json) {

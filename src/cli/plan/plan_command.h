@@ -121,7 +121,7 @@ struct PlanOptions {
   std::optional<OutageOptions> outage;    // to simulate
   std::optional<BreakerOptions> breaker;  // simulates the outage with it, too
   bool json = false;
-  std::string svg_file;  // an image of the outage, or of the delays; empty: none
+  std::string svg_file;  // an image of the outage; empty: none
   std::string queue;     // part of the names of quorum delay queues; empty: no specific one
 
   // Instead of all this: a file to import into RabbitMQ.
@@ -156,10 +156,6 @@ struct Schedule {
 
 // With a random part or a maximum age, the schedule contains the longest delays.
 Schedule MakeSchedule(const RetryOptions& retry);
-
-// A schedule as an SVG image: a bar for each delay on an axis of time, with the random part in a
-// lighter colour.
-std::string ScheduleSvg(const Schedule& schedule);
 
 }  // namespace retryq::cli
 

@@ -150,7 +150,7 @@ constexpr Refusal kRefusals[] = {
 
     {"plan --base 0s --prefix ''", "--base\n--prefix"},
     {"plan --max 4000d", "--max"},
-    {"plan --breaker", "--breaker requires --simulate"},
+    {"plan --breaker --svg a", "--breaker requires --simulate\n--svg requires --simulate"},
     {"plan --breaker-calls 5", "--breaker-calls requires --breaker"},
     {"plan --any-delay --parked p --work-exchange e --queue q --work-queue quorum",
      "--any-delay requires --definitions\n--parked requires --definitions\n"
@@ -159,7 +159,7 @@ constexpr Refusal kRefusals[] = {
     {"plan --definitions --work-queue odd --queue q", "--work-queue 'odd'"},
     {"plan --definitions --queue-type quorum", "--queue is required: quorum delay"},
     {"plan --definitions --json --svg a --simulate outage=1m,rate=1/s",
-     "--json cannot be combined with --definitions\n--svg cannot be combined with --definitions\n"
+     "--json cannot be combined with --definitions\n"
      "--simulate cannot be combined with --definitions"},
 
     {"parked", "list, show, replay, edit, drop"},
