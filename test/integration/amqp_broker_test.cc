@@ -47,33 +47,6 @@ class AmqpBroker : public AmqpTest {
   std::unique_ptr<Broker> broker_;
 };
 
-TEST_F(AmqpBroker, DeclaresPublishesConsumesAndAcks) {
-  const std::string queue = NewQueueName();
-  const std::string exchange = NewExchangeName();
-  const auto declared = Declare({.queue = {.name = queue}, .exchange = {{.name = exchange}}});
-  ASSERT_TRUE(declared.ok()) << declared.status();
-  EXPECT_EQ(declared->message_count, 0U);
-
-  EXPECT_EQ(Publish({.exchange = exchange, .routing_key = "any", .body = "hello"}).outcome,
-            PublishOutcome::kConfirmed);
-
-  SubscriptionLog subscription_log;
-  const auto subscription = broker_->Consume({.queue = queue}, &subscription_log);
-  RunUntil(loop_, [&] { return subscription_log.deliveries.size() == 1; });
-  EXPECT_EQ(subscription_log.subscribed, 1);
-  const Message& message = *subscription_log.deliveries[0];
-  EXPECT_EQ(message.body, "hello");
-  EXPECT_EQ(message.exchange, exchange);
-  EXPECT_EQ(message.routing_key, "any");
-  EXPECT_FALSE(message.redelivered);
-
-  broker_->Ack(message.delivery_tag);
-  bool cancelled = false;
-  subscription->Cancel([&] { cancelled = true; });
-  RunUntil(loop_, [&] { return cancelled; });
-  EXPECT_EQ(CountMessages(queue), 0U);
-}
-
 TEST_F(AmqpBroker, AnswersConcurrentDeclaresIndependently) {
   int good = 0;
   int bad = 0;
@@ -299,14 +272,6 @@ TEST_F(AmqpBrokerCutOff, ReportsTheLossBeforeTheOpenPublishesAndDeclares) {
   EXPECT_TRUE(Declare({.queue = {.name = NewQueueName()}}).ok());
   EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "x"}).outcome,
             PublishOutcome::kReturned);
-}
-
-TEST_F(AmqpBrokerCutOff, AnswersRequestsWithoutAConnection) {
-  proxy_->Cut();
-  RunUntil(loop_, [&] { return log_.lost.size() == 1; });
-  EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "x"}).outcome,
-            PublishOutcome::kUnknown);
-  RunUntil(loop_, [&] { return log_.ready == 2; });
 }
 
 }  // namespace amqp_broker_test

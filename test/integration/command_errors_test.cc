@@ -145,12 +145,6 @@ TEST_F(CommandErrors, InvalidOptionsExitWith64AndOneLineEach) {
   EXPECT_EQ(end.out, "");
 }
 
-TEST_F(CommandErrors, AnOptionThatTheLibraryRefusesExitsWith64) {
-  const End end = Work({"--queue", "orders", "--parked", "orders"}, vhost_.Url());
-  EXPECT_EQ(end.code, 64);
-  EXPECT_THAT(end.err, HasSubstr("retryq work: --parked"));
-}
-
 TEST_F(CommandErrors, AMissingCommandExitsWith64) {
   const End end = RunToEnd({"work", "--queue", "orders", "--", "/no/such/program"}, vhost_.Url());
   EXPECT_EQ(end.code, 64);

@@ -13,7 +13,6 @@
 namespace retryq::testing {
 namespace command_lines_test {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -101,19 +100,6 @@ TEST_F(CommandLines, IgnoresUnknownFieldsWithOneWarning) {
   EXPECT_THAT(run.events("child_ended"), IsEmpty());
 }
 
-TEST_F(CommandLines, ReportsInvalidAnswers) {
-  CommandRun run = Lines({"--max-attempts", "1"},
-                         ForEach("case $line in *'an order'*) echo hello;; esac; " + kOk));
-  Publish("first");
-  ASSERT_TRUE(run.Says("acked"));
-  Publish("an order");
-  ASSERT_TRUE(run.Says("parked"));
-  ASSERT_TRUE(run.Stop());
-  EXPECT_THAT(ParkedError(),
-              AllOf(HasSubstr("wrote 'hello', which is not an answer: it is not JSON"),
-                    HasSubstr("write only answers to stdout")));
-}
-
 TEST_F(CommandLines, KillsAChildThatTakesTooLong) {
   CommandRun run = Lines({"--timeout", "2s", "--max-attempts", "1"},
                          ForEach("case $line in *'an order'*) sleep 600 & " +
@@ -125,18 +111,6 @@ TEST_F(CommandLines, KillsAChildThatTakesTooLong) {
   ASSERT_TRUE(run.Stop());
   EXPECT_THAT(ParkedError(), HasSubstr("timed out after 2s"));
   EXPECT_TRUE(IsGone("child"));
-}
-
-TEST_F(CommandLines, PassesLargeAndBinaryBodies) {
-  std::string body;
-  for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
-  CommandRun run = Lines({}, ForEach("printf '%s' \"$line\" > " + File("got") + "; " + kOk));
-  Publish(body);
-  ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Stop());
-  const auto got = nlohmann::json::parse(files_.Read("got"));
-  EXPECT_FALSE(got.contains("body"));
-  EXPECT_EQ(got.at("body_base64").get<std::string>().size(), 400'000U);
 }
 
 TEST_F(CommandLines, FinishesStartedMessagesAndRequeuesTheRest) {
@@ -152,40 +126,6 @@ TEST_F(CommandLines, FinishesStartedMessagesAndRequeuesTheRest) {
   EXPECT_THAT(run.events("acked"), SizeIs(1)) << run.Story();
   EXPECT_EQ(files_.Read("ended"), "\n") << "its stdin was not closed";
   EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 9; }, absl::Seconds(10)));
-}
-
-TEST_F(CommandLines, KillsChildrenAfterTheGracePeriodAndFailsNoMessage) {
-  CommandRun run = Lines({"--grace", "200ms", "--jobs", "2"},
-                         "trap '' TERM; " + ForEach(NotePid("got") + "; sleep 600"));
-  for (int i = 0; i < 3; ++i) Publish("an order");
-  ASSERT_TRUE(run.Until([&] { return !files_.Read("got").empty(); }));
-  run.Signal(SIGTERM);
-  EXPECT_EQ(run.Wait(), 0) << run.Story();
-  EXPECT_TRUE(IsGone("got"));
-  EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
-  EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 3; }, absl::Seconds(10)));
-}
-
-TEST_F(CommandLines, PausesWhileTheCommandCannotBeRun) {
-  const std::string program =
-      files_.Write("program", "#!/bin/sh\n" + ForEach(kOk) + "\n", /*executable=*/true);
-  const std::string away = program + ".away";
-  CommandRun run({"work", "--json", "--lines", "--queue", "orders", "--", "sh", "-c",
-                  "exec '" + program + "'"},
-                 vhost_.Url());
-  Publish("an order");
-  ASSERT_TRUE(run.Says("acked"));
-  std::filesystem::rename(program, away);
-  // A child that is there goes on; the next one is not to be started.
-  const std::string script = "pkill -KILL -P " + std::to_string(run.pid());
-  ASSERT_EQ(std::system(script.c_str()), 0);
-  ASSERT_TRUE(run.Says("paused"));
-  Publish("another");
-  std::filesystem::rename(away, program);
-  ASSERT_TRUE(run.Says("resumed"));
-  ASSERT_TRUE(run.Says("acked", 2));
-  ASSERT_TRUE(run.Stop());
-  EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
 }
 
 TEST_F(CommandLines, PausesWithoutCostingAttemptsIfTheProgramStartsNoMessage) {

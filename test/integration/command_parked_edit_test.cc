@@ -132,22 +132,6 @@ TEST_P(CommandParkedEdit, DoesNotReplayMessagesThatAreGone) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"street 1", 1}}));
 }
 
-TEST_P(CommandParkedEdit, RefusesABodyThatIsNotText) {
-  Park("\xff\x01", ParkedPast("m-1", "no"));
-  const End end = Edit("true");
-  EXPECT_EQ(end.code, 64);
-  EXPECT_THAT(end.err, HasSubstr("--body FILE"));
-  EXPECT_TRUE(Holds("orders.parked", 1));
-}
-
-TEST_P(CommandParkedEdit, IgnoresMessagesThatRetryqDidNotPark) {
-  peer_.Publish("", "orders.parked", "theirs", {.message_id = "m-1"});
-  const End end = Edit("echo >>\"$1\"");
-  EXPECT_EQ(end.code, 69);
-  EXPECT_THAT(end.err, HasSubstr("--foreign"));
-  EXPECT_TRUE(Holds("orders.parked", 1));
-}
-
 TEST_P(CommandParkedEdit, ReplaysWithTheBodyOfAFile) {
   ParkOne();
   files_.Write("body", std::string("\0new\xff", 5));

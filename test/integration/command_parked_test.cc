@@ -106,16 +106,6 @@ TEST_P(CommandParked, ShowsMoreColumns) {
   EXPECT_EQ(JsonLines(Parked("list", json).out).at(0).at("columns"), expected);
 }
 
-TEST_P(CommandParked, ReadsAParkedQueueWithAnotherName) {
-  peer_.DeclareQueue("given-up", {{"x-queue-type", GetParam()}});
-  const std::string headers = ParkedPast("a", "no").Encode().value();
-  peer_.Publish("", "given-up", "1", {.headers = amqp::TableView(headers)});
-  EXPECT_THAT(Parked("list", {"--parked", "given-up"}).out,
-              HasSubstr("1 of 1 messages in given-up"));
-  EXPECT_EQ(Parked("replay", {"--parked", "given-up"}).code, 0);
-  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"1", 1}}));
-}
-
 TEST_P(CommandParked, ListsEachOfManyMessagesOnce) {
   constexpr int kCount = 5000;  // more than one consumer gets
   ParkMany(kCount);
@@ -298,14 +288,6 @@ TEST_P(CommandParked, ReplaysHeadersThatAreLargerThanFrameMax) {
   CommandRun run(ParkedArguments("replay", {}), vhost_.Url("frame_max=8192"));
   EXPECT_EQ(run.Wait(), 0) << run.Story();
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"large", 1}, {"small", 1}}));
-}
-
-TEST_P(CommandParked, RespectsTheReplayRate) {
-  ParkMany(11);
-  const absl::Time before = absl::Now();
-  ASSERT_EQ(Parked("replay", {"--rate", "20"}).code, 0);
-  EXPECT_GE(absl::Now() - before, absl::Milliseconds(500 - 50));
-  EXPECT_TRUE(Holds("orders", 11));
 }
 
 TEST_P(CommandParked, LeavesMessagesParkedMeanwhileForTheNextRun) {

@@ -14,7 +14,6 @@ namespace retryq::testing {
 namespace command_send_lines_test {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using Json = nlohmann::json;
 
 class CommandSendLines : public CommandTest {
@@ -71,16 +70,6 @@ TEST_F(CommandSendLines, AnswersEachLineById) {
   EXPECT_EQ(BodiesIn("orders").size(), 3000U);
 }
 
-TEST_F(CommandSendLines, AppliesTheDelayOfALine) {
-  const End end = SendLines(
-      "{\"id\":1,\"queue\":\"orders\",\"body\":\"later\",\"delay\":\"500ms\"}\n"
-      "{\"id\":2,\"queue\":\"orders\",\"body\":\"now\"}\n");
-  ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_TRUE(vhost_.HasQueue("retry.500"));
-  ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 2; }, absl::Seconds(20)));
-  EXPECT_EQ(peer_.Get("orders")->body, "now");
-}
-
 TEST_F(CommandSendLines, AMissingPermissionForDelaysFailsDelayedLinesAndEndsTheCommand) {
   const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^amq[.]default$", "^orders$"});
   // More may come: the end is its own.
@@ -126,12 +115,6 @@ TEST_F(CommandSendLines, DeclaresTheQueueThatIsMissing) {
   const End end = SendLines("{\"id\":1,\"body\":\"b\"}\n", {"--queue", "new", "--declare"});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(peer_.Count("new"), 1U);
-}
-
-TEST_F(CommandSendLines, SucceedsWithoutInput) {
-  const End end = SendLines("");
-  EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.answers, IsEmpty());
 }
 
 TEST_F(CommandSendLines, AnswersBeforeTheInputEnds) {

@@ -78,19 +78,6 @@ TEST_F(CommandSend, DelaysInQuorumQueues) {
   ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(20)));
 }
 
-TEST_F(CommandSend, KeepsTheRoutingKeyOfADelayedMessageForAnExchange) {
-  peer_.DeclareExchange("shop", "topic");
-  peer_.Bind("orders", "shop", "order.*");
-  const End end = Send({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "50ms",
-                        "--prefix", "later", "an order"});
-  ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("waits in later.50"));
-  ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(10)));
-  const amqp::MessagePtr message = peer_.Get("orders");
-  EXPECT_EQ(message->exchange, "shop");
-  EXPECT_EQ(message->routing_key, "order.placed");
-}
-
 TEST_F(CommandSend, ReportsAnUnroutableMessage) {
   peer_.DeclareExchange("shop", "topic");
   for (const Arguments& arguments :
@@ -162,13 +149,6 @@ TEST_F(CommandSend, SendsAllProperties) {
   EXPECT_EQ(properties.headers->Find("b")->type, 't');
 }
 
-TEST_F(CommandSend, RefusesAnotherUserId) {
-  const End end = Send({"--queue", "orders", "--user-id", "stranger", "an order"});
-  EXPECT_EQ(end.code, 64) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("stranger"));
-  EXPECT_EQ(peer_.Count("orders"), 0U);
-}
-
 TEST_F(CommandSend, DeclaresTheQueueThatIsMissing) {
   for (const char* type : {"classic", "quorum"}) {
     for (int time = 0; time < 2; ++time) {
@@ -207,13 +187,6 @@ TEST_F(CommandSend, AWorkerRepliesToARequest) {
   EXPECT_EQ(answer->body, "ASK");
   EXPECT_EQ(answer->properties.correlation_id, "c-1");
   EXPECT_TRUE(work.Stop());
-}
-
-TEST_F(CommandSend, RefusesWrongOptions) {
-  const End end = Send({"--queue", "orders", "--delay", "5", "body"});
-  EXPECT_EQ(end.code, 64);
-  EXPECT_THAT(end.err, HasSubstr("retryq send: --delay '5': write a duration"));
-  EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
 }  // namespace command_send_test

@@ -47,13 +47,6 @@ TEST_F(CommandWatch, FillsTheTerminalAndRestoresIt) {
   ExpectLeft(run);
 }
 
-TEST_F(CommandWatch, ShowsNewQueues) {
-  TerminalRun run(Command());
-  ASSERT_TRUE(run.Shows("2 queues"));
-  peer_.DeclareQueue("retry.7200000");
-  ASSERT_TRUE(run.Shows("retry.7200000"));
-}
-
 TEST_F(CommandWatch, RespondsToKeys) {
   TerminalRun run(Command());
   ASSERT_TRUE(run.Shows("q quit"));

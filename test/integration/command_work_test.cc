@@ -80,52 +80,6 @@ TEST_F(CommandWork, LogsInWithTheCurrentPasswordOfTheFile) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_F(CommandWork, WritesEventsThatAProgramCanRead) {
-  CommandRun run = Work({}, "printf 'bad \\377 byte\\n' >&2; test $RETRYQ_ATTEMPT = 1");
-  Publish("an order");
-  ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Stop());
-  absl::Time before = absl::InfinitePast();
-  for (const auto& event : run.events()) {
-    absl::Time time;
-    std::string error;
-    EXPECT_TRUE(
-        absl::ParseTime(absl::RFC3339_full, event.at("time").get<std::string>(), &time, &error))
-        << error;
-    EXPECT_LE(before, time);
-    before = time;
-  }
-  for (const char* name : {"connected", "consuming", "declared", "failed", "retried", "acked"}) {
-    EXPECT_FALSE(run.events(name).empty()) << name << run.Story();
-  }
-  EXPECT_EQ(run.events("failed").front()["error"], "exit 1: bad \xEF\xBF\xBD byte");
-  EXPECT_THAT(run.err(), HasSubstr("bad \xFF byte"));
-}
-
-TEST_F(CommandWork, WritesTheTraceIdOfAMessageIntoItsEvents) {
-  constexpr char kTrace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
-  const std::string headers =
-      amqp::Table{{"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
-          .Encode()
-          .value();
-  const std::string malformed = amqp::Table{{"traceparent", "00-4bf9-00f0-01"}}.Encode().value();
-  CommandRun run = Work({}, "test $RETRYQ_ATTEMPT = 1");
-  peer_.Publish("", "orders", "traced",
-                {.headers = amqp::TableView(headers), .message_id = "traced"});
-  peer_.Publish("", "orders", "malformed",
-                {.headers = amqp::TableView(malformed), .message_id = "malformed"});
-  peer_.Publish("", "orders", "none", {.message_id = "none"});
-  ASSERT_TRUE(run.Says("acked", 3));
-  ASSERT_TRUE(run.Stop());
-  for (const auto& event : run.events()) {
-    const bool is_traced = event.value("id", "") == "traced";
-    EXPECT_EQ(event.value("trace_id", ""), is_traced ? kTrace : "") << event;
-  }
-  for (const char* name : {"delivered", "failed", "retried", "acked"}) {
-    EXPECT_FALSE(run.events(name).empty()) << name;
-  }
-}
-
 TEST_F(CommandWork, LogsReadableTextWithoutJson) {
   CommandRun run({"work", "--queue", "orders", "--", "sh", "-c", "echo to stdout; exit 65"},
                  vhost_.Url());
@@ -146,15 +100,6 @@ TEST_F(CommandWork, Exit65ParksAtOnce) {
   EXPECT_EQ(ParkedError(), "exit 65: no order");
 }
 
-TEST_F(CommandWork, ALastLineSetsTheDelay) {
-  CommandRun run = Work({}, "echo busy >&2; echo retry-after: 100ms >&2; test $RETRYQ_ATTEMPT = 1");
-  Publish("an order");
-  ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Stop());
-  EXPECT_EQ(run.events("failed").front()["error"], "exit 1: busy");
-  EXPECT_EQ(run.events("retried").front()["delay_ms"], 100);
-}
-
 TEST_F(CommandWork, KillsACommandThatTakesTooLong) {
   CommandRun run = Work({"--timeout", "2s", "--max-attempts", "1"},
                         "sleep 600 & " + NotePid("child", "$!") + "; wait");
@@ -163,14 +108,6 @@ TEST_F(CommandWork, KillsACommandThatTakesTooLong) {
   ASSERT_TRUE(run.Stop());
   EXPECT_EQ(ParkedError(), "timed out after 2s");
   EXPECT_TRUE(IsGone("child"));
-}
-
-TEST_F(CommandWork, NamesTheSignalThatKilledACommand) {
-  CommandRun run = Work({"--max-attempts", "1"}, "kill -SEGV $$");
-  Publish("an order");
-  ASSERT_TRUE(run.Says("parked"));
-  ASSERT_TRUE(run.Stop());
-  EXPECT_EQ(ParkedError(), "killed by SIGSEGV");
 }
 
 TEST_F(CommandWork, ParksInTheQueueThatWasNamed) {
@@ -235,53 +172,6 @@ TEST_F(CommandWork, GivesTheBodyByteForByte) {
   ASSERT_TRUE(run.Says("acked"));
   ASSERT_TRUE(run.Stop());
   EXPECT_EQ(files_.Read("body"), body);
-}
-
-TEST_F(CommandWork, DescribesTheOriginalMessageToTheCommand) {
-  peer_.DeclareExchange("shop", "topic");
-  peer_.Bind("orders", "shop", "#");
-  // Fails once, so that what is seen has been through a delay queue.
-  CommandRun run = Work({"--max-attempts", "7"}, "env | grep ^RETRYQ_ | sort > " + File("env") +
-                                                     "; echo soon >&2; test $RETRYQ_ATTEMPT = 1");
-  const std::string headers = amqp::Table({{"colour", "red"}}).Encode().value();
-  peer_.Publish("shop", "order.placed", "an order",
-                {.content_type = "text/plain",
-                 .headers = amqp::TableView(headers),
-                 .correlation_id = "c-1",
-                 .message_id = "m-1"});
-  ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Stop());
-  const std::string environment = files_.Read("env");
-  for (const char* variable :
-       {"RETRYQ_ATTEMPT=1\n", "RETRYQ_MAX_ATTEMPTS=7\n", "RETRYQ_LAST_ERROR=exit 1: soon\n",
-        "RETRYQ_QUEUE=orders\n", "RETRYQ_EXCHANGE=shop\n", "RETRYQ_ROUTING_KEY=order.placed\n",
-        "RETRYQ_MESSAGE_ID=m-1\n", "RETRYQ_CORRELATION_ID=c-1\n",
-        "RETRYQ_CONTENT_TYPE=text/plain\n", "RETRYQ_ID=m-1\n",
-        "RETRYQ_HEADERS={\"colour\":\"red\"}\n"}) {
-    EXPECT_THAT(environment, HasSubstr(variable));
-  }
-}
-
-TEST_F(CommandWork, ReturnsThroughANamedExchange) {
-  peer_.DeclareExchange("work", "direct");
-  peer_.Bind("orders", "work", "placed");
-  CommandRun run = Work({"--work-exchange", "work"}, "test $RETRYQ_ATTEMPT = 1");
-  peer_.Publish("work", "placed", "an order");
-  ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Stop());
-  const auto arguments = vhost_.Queue("retry.50").value().at("arguments");
-  EXPECT_EQ(arguments.at("x-dead-letter-exchange"), "work");
-}
-
-TEST_F(CommandWork, UsesTheConfiguredNamesOfDelayQueues) {
-  CommandRun run = Work({"--prefix", "later", "--margin", "2m"}, "test $RETRYQ_ATTEMPT = 1");
-  Publish("an order");
-  ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Stop());
-  EXPECT_EQ(run.events("retried").front()["delay_queue"], "later.50");
-  // TTL, window and margin.
-  EXPECT_EQ(vhost_.Queue("later.50").value().at("arguments").at("x-expires"),
-            50 + 60'000 + 120'000);
 }
 
 TEST_F(CommandWork, RunsAsManyCommandsAtOnceAsConfigured) {

@@ -8,13 +8,10 @@
 #include <limits>
 
 #include "support/consume.h"
-#include "support/make_message.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
 namespace retry_copy_test {
-
-using ::testing::HasSubstr;
 
 // The fields' bytes, without those that retrying and dead-lettering add.
 std::string WithoutTraces(amqp::TableView headers) {
@@ -159,112 +156,8 @@ TEST_F(RetryCopy, KeepsABodyOfManyFrames) {
   AfterThreeRetries({}, body);
 }
 
-TEST_F(RetryCopy, KeepsHeadersNested900Deep) {
-  const std::string headers = NestedTableBytes(900);
-  const amqp::Properties properties = {.headers = amqp::TableView(headers)};
-
-  const Delivery delivery = AfterThreeRetries(properties);
-
-  EXPECT_EQ(WithoutTraces(delivery.headers().all()), headers);
-  EXPECT_TRUE(absl::IsInvalidArgument(delivery.headers().Decode().status()));
-}
-
-TEST_F(RetryCopy, ParksHeadersNested900Deep) {
-  const std::string headers = NestedTableBytes(900);
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders"},
-              calls_.Answer(Outcome::Park(absl::InvalidArgumentError("too deep"))));
-  peer_.Publish("", "orders", "", {.headers = amqp::TableView(headers)});
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
-
-  // Not by the peer: rabbitmq-c reads no such depth from 0.15 on.
-  std::string parked;
-  const Consumer reader =
-      Consume(client, {.queue = "orders.parked"}, [&](const Delivery& delivery) {
-        parked = WithoutTraces(delivery.headers().all());
-        return Outcome::Ok();
-      });
-  ASSERT_TRUE(RunUntil([&] { return !parked.empty(); }));
-  EXPECT_EQ(parked, headers);
-}
-
-// RabbitMQ 3.10 takes such a message for one that goes round in circles, and drops it.
-TEST_F(RetryCopy, ReturnsDespiteAnOldDeath) {
-  const auto death = [](const char* queue) {
-    return amqp::Value(amqp::Table({{"count", std::int64_t{1}},
-                                    {"reason", "expired"},
-                                    {"queue", queue},
-                                    {"time", amqp::Timestamp{1'600'000'000}},
-                                    {"exchange", ""},
-                                    {"routing-keys", amqp::Array{amqp::Value(queue)}}}));
-  };
-  const std::string headers = Encoded({{"x-death", amqp::Array{death("orders"), death("retry.50")}},
-                                       {"x-first-death-exchange", ""},
-                                       {"x-first-death-queue", "orders"},
-                                       {"x-first-death-reason", "expired"},
-                                       {"colour", "red"}});
-
-  const Delivery delivery = AfterThreeRetries({.headers = amqp::TableView(headers)});
-
-  EXPECT_EQ(delivery.headers().Decode().value(), amqp::Table({{"colour", "red"}}));
-}
-
-TEST_F(RetryCopy, OmitsAnExpirationShorterThanTheDelay) {
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
-  peer_.Publish("", "orders", "one", {.expiration = "300"});
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
-
-  EXPECT_EQ(calls_[0].properties().expiration, "300");
-  EXPECT_GE(calls_.Gaps().front(), absl::Milliseconds(999));
-}
-
-// The broker refuses what says to come from another user than it does.
-TEST_F(RetryCopy, OmitsTheUserIdOfAnotherUser) {
-  const std::string user = vhost_.AddUser({{.configure = "", .write = ".*", .read = ""}});
-  Peer other(vhost_.UrlAs(user, user));
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(
-      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(2));
-  other.Publish("", "orders", "one", {.user_id = user});
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
-
-  EXPECT_EQ(calls_[0].properties().user_id, user);
-  EXPECT_EQ(calls_[2].properties().user_id, std::nullopt);
-  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
-}
-
-TEST_F(RetryCopy, IsNotSentToCcAndBccAgain) {
-  peer_.DeclareQueue("audit");
-  peer_.DeclareQueue("blind");
-  const std::string headers = Encoded(
-      {{"CC", amqp::Array{amqp::Value("audit")}}, {"BCC", amqp::Array{amqp::Value("blind")}}});
-
-  const Delivery delivery = AfterThreeRetries({.headers = amqp::TableView(headers)});
-
-  EXPECT_EQ(peer_.Count("audit"), 1U);
-  EXPECT_EQ(peer_.Count("blind"), 1U);
-  EXPECT_FALSE(delivery.headers().all().Find("CC").has_value());
-}
-
 TEST_F(RetryCopy, UsesTheMessageIdAsItsId) {
   EXPECT_EQ(AfterThreeRetries({.message_id = "order-17"}).id(), "order-17");
-}
-
-// Headers that take all of a frame leave no room for those of retrying.
-TEST_F(RetryCopy, IsParkedUnchangedIfItsHeadersFillTheFrame) {
-  const std::string headers = Encoded({{"large", std::string(130'980, 'x')}});
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(
-      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(1));
-  peer_.Publish("", "orders", "one", {.headers = amqp::TableView(headers)});
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
-
-  EXPECT_EQ(peer_.Get("orders.parked")->properties.headers->bytes(), headers);
-  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("no room"));
 }
 
 // The broker delivers it in a frame above frame_max, and would not take it back in one.

@@ -15,7 +15,6 @@ namespace retryq::testing {
 namespace retry_delays_test {
 
 using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Lt;
@@ -49,35 +48,6 @@ TEST_F(RetryDelays, GrowByFactorFromBaseUpToMax) {
               ElementsAre("retry.1000", "retry.250", "retry.500"));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
   EXPECT_EQ(peer_.Count("orders"), 0U);
-}
-
-TEST_F(RetryDelays, AreExactForAFractionalFactor) {
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(
-      client,
-      {.queue = "orders", .retry = {.backoff = {.base = absl::Milliseconds(100), .factor = 1.5}}},
-      calls_.FailTimes(3));
-
-  peer_.Publish("", "orders", "one");
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 4; }));
-
-  EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.100", "retry.150", "retry.225"));
-}
-
-TEST_F(RetryDelays, FollowRetryAfterOfTheHandler) {
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))},
-              [&](const Delivery& delivery) -> Outcome {
-                calls_.Note(delivery);
-                if (delivery.attempt() > 0) return Outcome::Ok();
-                return Outcome::RetryAfter(absl::Milliseconds(700), absl::UnavailableError("429"));
-              });
-
-  peer_.Publish("", "orders", "one");
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
-
-  EXPECT_THAT(calls_.Gaps(), ElementsAre(About(absl::Milliseconds(700))));
 }
 
 TEST_F(RetryDelays, DoNotDependOnMessagesAheadInTheQueue) {

@@ -160,28 +160,6 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithTheHistory) {
   EXPECT_TRUE(NothingLeft());
 }
 
-TEST_F(RetryLimits, ParkPermanentErrorsAtOnce) {
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(client, {.queue = "orders", .retry = Attempts(3)},
-                                    calls_.Answer(absl::InvalidArgumentError("no JSON")));
-  peer_.Publish("", "orders", "an order");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
-
-  EXPECT_EQ(calls_.size(), 1U);
-  EXPECT_EQ(peer_.Get("orders.parked")->properties.headers->FindString("x-retry-error"),
-            "INVALID_ARGUMENT: no JSON");
-}
-
-TEST_F(RetryLimits, ParkInANamedExistingQueue) {
-  peer_.DeclareQueue("graveyard", {{"x-queue-type", "quorum"}});
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(client, {.queue = "orders", .parked_queue = "graveyard"},
-                                    calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
-  peer_.Publish("", "orders", "an order");
-  ASSERT_TRUE(RunUntil([&] { return peer_.Count("graveyard") == 1; }));
-  EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
-}
-
 TEST_F(RetryLimits, RedeclareTheParkedQueueIfItIsDeleted) {
   Client client(loop_, Options());
   const Consumer consumer =
@@ -213,44 +191,6 @@ TEST_F(RetryLimits, RejectToTheQueuesOwnDeadLetterExchange) {
   EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
   EXPECT_EQ(peer_.Get("dead")->body, "a job");
   EXPECT_EQ(peer_.Count("jobs") + peer_.Count("jobs.parked"), 0U);
-}
-
-TEST_F(RetryLimits, DiscardIfConfigured) {
-  RetryOptions retry = Attempts(2);
-  retry.on_limit = OnLimit::kDiscard;
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = retry}, calls_.FailTimes(100));
-  peer_.Publish("", "orders", "an order");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDiscarded) == 1; }));
-
-  EXPECT_EQ(calls_.size(), 2U);
-  EXPECT_TRUE(NothingLeft());
-}
-
-TEST_F(RetryLimits, DiscardIfTheHandlerRequestsIt) {
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders"}, calls_.Answer(Outcome::Discard("too old to matter")));
-  peer_.Publish("", "orders", "an order");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDiscarded) == 1; }));
-
-  EXPECT_THAT(events_.Last(EventKind::kDiscarded)->error, HasSubstr("too old to matter"));
-  EXPECT_TRUE(NothingLeft());
-}
-
-TEST_F(RetryLimits, ParkMessagesThatHaveFailedForTooLong) {
-  RetryOptions retry = Every(absl::Milliseconds(400));
-  retry.max_age = absl::Seconds(1);
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = retry}, calls_.FailTimes(100));
-  peer_.Publish("", "orders", "an order");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
-
-  EXPECT_GE(calls_.size(), 2U);
-  EXPECT_LE(calls_.size(), 3U);
-  EXPECT_EQ(peer_.Count("orders.parked"), 1U);
 }
 
 TEST_F(RetryLimits, TreatAnExceptionAsAFailure) {

@@ -82,21 +82,6 @@ TEST_F(RetryPublish, ArrivesThroughAnExchangeAfterTheDelay) {
   EXPECT_EQ(message->routing_key, "order.placed");
 }
 
-// To a queue and to an exchange the same delay needs two delay queues.
-TEST_F(RetryPublish, ToAQueueAndToAnExchangeWorksTogether) {
-  peer_.DeclareExchange("shop", "fanout");
-  peer_.DeclareQueue("mails");
-  peer_.Bind("mails", "shop");
-  Client client(loop_, Options());
-  const absl::Duration delay = absl::Milliseconds(256);
-  EXPECT_EQ(Publish(client, {.routing_key = "orders", .body = "an order"}, delay),
-            absl::OkStatus());
-  EXPECT_EQ(Publish(client, {.exchange = "shop", .body = "a mail"}, delay), absl::OkStatus());
-
-  EXPECT_EQ(Await("orders")->body, "an order");
-  EXPECT_EQ(Await("mails")->body, "a mail");
-}
-
 TEST_F(RetryPublish, ToAMissingQueueFailsAtOnceWithNotFound) {
   Client client(loop_, Options());
   for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
@@ -117,15 +102,6 @@ TEST_F(RetryPublish, ToAMissingExchangeFailsWithNotFoundAndOthersContinue) {
   EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::ZeroDuration()), absl::OkStatus());
 }
 
-TEST_F(RetryPublish, UnroutableFailsWithNotFound) {
-  peer_.DeclareExchange("shop", "direct");
-  Client client(loop_, Options());
-  const absl::Status status =
-      Publish(client, {.exchange = "shop", .routing_key = "nobody"}, absl::ZeroDuration());
-  EXPECT_TRUE(absl::IsNotFound(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("nobody"));
-}
-
 TEST_F(RetryPublish, WithoutABrokerFailsWithUnavailableAtTheDeadline) {
   ClientOptions options = Options();
   options.url = "amqp://guest:guest@127.0.0.1:1/";
@@ -142,16 +118,6 @@ TEST_F(RetryPublish, WithoutPermissionIsDenied) {
   Client client(loop_, options);
   const absl::Status status = Publish(client, {.routing_key = "orders"}, absl::ZeroDuration());
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-}
-
-TEST_F(RetryPublish, ADelayedMessageStartsAtAttemptZero) {
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(
-      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(1));
-  EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::Milliseconds(128)), absl::OkStatus());
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
-  EXPECT_EQ(calls_[0].attempt(), 0U);
-  EXPECT_EQ(calls_[1].attempt(), 1U);
 }
 
 }  // namespace retry_publish_test

@@ -12,7 +12,6 @@ namespace retry_routing_test {
 
 using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
-using ::testing::SizeIs;
 
 class RetryRouting : public RetryTest {
  protected:
@@ -71,23 +70,6 @@ TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300", renamed));
   EXPECT_EQ(vhost_.Queue(renamed).value().at("arguments").at("x-dead-letter-exchange"), "");
   EXPECT_TRUE(vhost_.HasExchange(renamed));
-}
-
-TEST_F(RetryRouting, ConsumersOfOneClientMayHaveDifferentWorkExchanges) {
-  peer_.DeclareExchange("work", "direct");
-  peer_.Bind("orders", "work", "order");
-  Client client(loop_, Options());
-  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(2));
-  const auto mails = client.Consume(On("mails"), mails_.FailTimes(2));
-  ASSERT_TRUE(orders.ok() && mails.ok());
-
-  peer_.Publish("work", "order", "an order");
-  peer_.Publish("", "mails", "a mail");
-  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3 && mails_.size() == 3; }));
-
-  EXPECT_EQ(orders_.back().body(), "an order");
-  EXPECT_EQ(mails_.back().body(), "a mail");
-  EXPECT_THAT(vhost_.QueuesBeginning("retry.300"), SizeIs(2));
 }
 
 TEST_F(RetryRouting, ReturnsOnlyToTheQueueThatFailedByDefault) {

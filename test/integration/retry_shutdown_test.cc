@@ -50,38 +50,6 @@ TEST_F(RetryShutdown, HandlersRunConcurrentlyOnThreads) {
   EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kThreads});
 }
 
-TEST_F(RetryShutdown, AcceptsSettlementsFromAnyThread) {
-  constexpr int kMessages = 50;
-  std::vector<std::jthread> threads;
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-              [&](const Delivery& delivery, Settlement settlement) {
-                threads.emplace_back([delivery, settlement = std::move(settlement)]() mutable {
-                  std::move(settlement)
-                      .Settle(delivery.attempt() == 0 ? absl::UnavailableError("not yet")
-                                                      : absl::OkStatus());
-                });
-              });
-  Publish(kMessages);
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages; }));
-  EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kMessages});
-}
-
-TEST_F(RetryShutdown, ASettlementThatIsDroppedRetries) {
-  Client client(loop_, Options());
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-              [&](const Delivery& delivery, Settlement settlement) {
-                calls_.Note(delivery);
-                if (delivery.attempt() == 0) return;
-                std::move(settlement).Settle(Outcome::Ok());
-              });
-  Publish(1);
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
-  EXPECT_EQ(calls_.back().attempt(), 1U);
-}
-
 TEST_F(RetryShutdown, ADrainFinishesHandlersAndAcceptsNoNewMessages) {
   Client client(loop_, Options());
   const Consumer consumer = Consume(
@@ -106,21 +74,6 @@ TEST_F(RetryShutdown, ADrainFinishesHandlersAndAcceptsNoNewMessages) {
   EXPECT_FALSE(peer_.Get("orders")->redelivered);
 }
 
-TEST_F(RetryShutdown, ADrainPastItsDeadlineRequeuesTheRest) {
-  Client client(loop_, Options());
-  Consumer consumer = Consume(client, {.queue = "orders"}, Keep());
-  Publish(2);
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
-  std::move(open_[0]).Settle(Outcome::Ok());
-
-  std::optional<bool> complete;
-  consumer.Drain(absl::Milliseconds(300), [&](bool all) { complete = all; });
-  ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }));
-  EXPECT_EQ(complete, false);
-  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
-  EXPECT_TRUE(peer_.Get("orders")->redelivered);
-}
-
 TEST_F(RetryShutdown, DrainingOneConsumerDoesNotStopItsClient) {
   peer_.DeclareQueue("mails");
   Client client(loop_, Options());
@@ -142,22 +95,6 @@ TEST_F(RetryShutdown, DrainingOneConsumerDoesNotStopItsClient) {
   EXPECT_EQ(peer_.Count("orders"), 1U);
 }
 
-TEST_F(RetryShutdown, DestroyingAConsumerRequeuesUnsettledMessages) {
-  Client client(loop_, Options());
-  Consumer consumer = Consume(client, {.queue = "orders"}, Keep());
-  Publish(3);
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
-
-  { const Consumer gone = std::move(consumer); }
-  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 3; }));
-  EXPECT_TRUE(peer_.Get("orders")->redelivered);
-
-  // What is settled too late is ignored.
-  for (Settlement& settlement : open_) std::move(settlement).Settle(Outcome::Ok());
-  ASSERT_TRUE(RunFor(absl::Milliseconds(100)).ok());
-  EXPECT_EQ(events_.Count(EventKind::kHandled), 0U);
-}
-
 TEST_F(RetryShutdown, APauseRightAfterAResumeKeepsTheConnection) {
   peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
   Client client(loop_, Options());
@@ -176,20 +113,6 @@ TEST_F(RetryShutdown, APauseRightAfterAResumeKeepsTheConnection) {
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == tried; }));
     EXPECT_EQ(events_.Count(EventKind::kInterrupted), 0U);
   }
-}
-
-TEST_F(RetryShutdown, APauseHoldsDeliveriesBackUntilResume) {
-  Client client(loop_, Options());
-  Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
-  Publish(1);
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
-
-  consumer.Pause();
-  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
-  Publish(3);
-  EXPECT_EQ(peer_.Count("orders"), 3U);
-  consumer.Resume();
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
 }
 
 TEST_F(RetryShutdown, APauseReturnsUnstartedMessagesUncounted) {
