@@ -13,7 +13,6 @@ namespace command_errors_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class CommandErrors : public CommandTest {
  protected:
@@ -33,40 +32,6 @@ TEST_F(CommandErrors, SendReportsThatItWaitsForAnUnreachableBroker) {
   ASSERT_TRUE(run.Until([&] { return !run.err().empty(); }));
   EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq: waiting for "),
                                HasSubstr("127.0.0.1:1: Connection refused")));
-}
-
-TEST_F(CommandErrors, ErrorsThatStopWaitingAreOneSentenceWithARemedy) {
-  std::string no_vhost = vhost_.Url();
-  no_vhost += "-that-is-not-there";
-  struct Case {
-    std::string url;
-    std::string management;
-    std::string queue;
-    int code;
-    const char* remedy;
-  };
-  for (const Case& broken :
-       {Case{kDeadBroker + vhost_.name(), ManagementUrl(), "orders", 69,
-             "remedy: start the broker"},
-        Case{vhost_.Url(), "http://127.0.0.1:1", "orders", 69, "enable the management plugin"},
-        Case{vhost_.UrlAs("guest", "hunter2"), ManagementUrl(), "orders", 77,
-             "check user and password"},
-        Case{no_vhost, ManagementUrl(), "orders", 69, "-that-is-not-there"},
-        Case{vhost_.Url(), ManagementUrl(), "nowhere", 69, "declare it (retryq declare)"}}) {
-    for (const std::string action : {"list", "show", "release", "park", "drop"}) {
-      // Of a vhost that is not there all queues are missing.
-      Arguments arguments = {"waiting",    action,         "--queue",
-                             broken.queue, "--management", broken.management};
-      if (action == "release" || action == "park") arguments.emplace_back("--all");
-      if (action == "drop") arguments.insert(arguments.end(), {"--all", "--yes"});
-      const End end = RunToEnd(arguments, broken.url);
-      EXPECT_EQ(end.code, broken.code) << ::testing::PrintToString(arguments) << end.err;
-      EXPECT_THAT(end.err, AllOf(HasSubstr("retryq waiting: "), HasSubstr(broken.remedy),
-                                 Not(HasSubstr("hunter2"))));
-      EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << "one line: " << end.err;
-      EXPECT_EQ(end.out, "");
-    }
-  }
 }
 
 TEST_F(CommandErrors, TooFewOpenFilesExitWith71) {
@@ -130,12 +95,6 @@ TEST_F(CommandErrors, AnUnwritableImageExitsWith74AndAMissingDirectoryWith64) {
   EXPECT_EQ(nowhere.Wait(), 64) << nowhere.err();
 }
 
-TEST_F(CommandErrors, AMissingWorkExchangeExitsWith69) {
-  const End end = Work({"--queue", "orders", "--work-exchange", "wrok"}, vhost_.Url());
-  EXPECT_EQ(end.code, 69) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("wrok"));
-}
-
 TEST_F(CommandErrors, InvalidOptionsExitWith64AndOneLineEach) {
   const End end = Work({"--queue", "orders", "--base", "soon", "--jobs", "0"}, vhost_.Url());
   EXPECT_EQ(end.code, 64);
@@ -173,16 +132,6 @@ TEST_F(CommandErrors, HelpAndVersionSucceed) {
   }
   EXPECT_THAT(RunToEnd({"--version"}, "").out,
               ::testing::MatchesRegex("retryq [0-9]+\\.[0-9]+\\.[0-9]+\n"));
-}
-
-TEST_F(CommandErrors, AWorkerWaitsForAnUnreachableBroker) {
-  // Port 1 is nobody's.
-  CommandRun run({"work", "--json", "--queue", "orders", "--url",
-                  "amqp://guest:hunter2@127.0.0.1:1/", "--", "true"},
-                 "");
-  ASSERT_TRUE(run.Says("disconnected"));
-  EXPECT_THAT(run.out() + run.err(), Not(HasSubstr("hunter2")));
-  EXPECT_TRUE(run.Stop());
 }
 
 }  // namespace command_errors_test

@@ -20,7 +20,6 @@ namespace command_metrics_test {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class CommandMetrics : public CommandTest {
  protected:
@@ -113,18 +112,6 @@ TEST_F(CommandMetrics, ReportAMessageThatTakesMuchLongerThanUsual) {
   run.Signal(SIGTERM);
   run.Wait();
   EXPECT_EQ(run.events("still_running").size(), 1U);
-}
-
-TEST_F(CommandMetrics, RequireAFreePort) {
-  CommandRun first = Work({"--metrics", "127.0.0.1:0"}, "true");
-  ASSERT_TRUE(first.Says("serving_metrics"));
-  const std::string url = first.events("serving_metrics").at(0).at("url");
-  const std::string address = url.substr(url.find("//") + 2);
-  CommandRun second = Work({"--metrics", address}, "true");
-  EXPECT_EQ(second.Wait(), 64);
-  EXPECT_THAT(second.err(), StartsWith("retryq work: --metrics: cannot listen on " + address +
-                                       ": Address already"));
-  EXPECT_TRUE(first.Stop());
 }
 
 }  // namespace command_metrics_test

@@ -45,21 +45,6 @@ TEST_P(CommandParkedLimit, DiscardsNothingHoweverOftenOneIsShown) {
   EXPECT_EQ(TakeAll("orders.parked").size(), 5U);
 }
 
-TEST_P(CommandParkedLimit, MovesMessagesUnchanged) {
-  amqp::Table headers = ParkedPast("m-1", "no");
-  headers.Set("x-death", amqp::Array{amqp::Table{{"queue", "elsewhere"}}});
-  Park("body", headers, {.content_type = "text/x", .message_id = "m-1"});
-  for (int i = 0; i < 4; ++i) ASSERT_EQ(Look("list").code, 0);
-  const amqp::MessagePtr message = peer_.Get("orders.parked");
-  ASSERT_NE(message, nullptr);
-  EXPECT_EQ(message->body, "body");
-  EXPECT_EQ(message->properties.content_type, "text/x");
-  EXPECT_EQ(message->properties.message_id, "m-1");
-  for (const auto& [name, value] : headers.fields()) {
-    EXPECT_TRUE(message->properties.headers->Find(name).has_value()) << name;
-  }
-}
-
 class CommandParkedLowLimit : public ParkedTest, public ::testing::WithParamInterface<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Limits, CommandParkedLowLimit, ::testing::Values(0, 1));

@@ -298,16 +298,6 @@ TEST_P(CommandParked, LeavesMessagesParkedMeanwhileForTheNextRun) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-TEST_P(CommandParked, DropsMatchingMessages) {
-  Park("1", ParkedPast("a", "paper"));
-  Park("2", ParkedPast("b", "timeout"));
-  const End end = Parked("drop", {"--error", "paper"});
-  EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_EQ(end.out, "dropped 1 of 2 messages in orders.parked\n");
-  EXPECT_EQ(TakeAll("orders.parked"), (std::map<std::string, int>{{"2", 1}}));
-  EXPECT_EQ(peer_.Count("orders"), 0U);
-}
-
 // As when someone names a work queue for the parked one.
 TEST_P(CommandParked, DropsAndReplaysNothingThatRetryqDidNotPark) {
   const amqp::Table retried = {{"x-retry-count", std::int64_t{1}}, {"x-retry-queue", "orders"}};

@@ -149,24 +149,6 @@ TEST_P(CommandWaiting, CountsByErrorAttemptAndDueTime) {
             "{\"count\":2,\"due\":\"within 10m\"}\n{\"count\":1,\"due\":\"within 1m\"}\n");
 }
 
-TEST_P(CommandWaiting, ShowsOneCompleteMessage) {
-  DeclareDelayQueue();
-  Wait("m-1");
-  Wait("m-2", {.error = "no paper"});
-  const End end = Waiting("show", {"--id", "m-2"});
-  ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, AllOf(HasSubstr("error             no paper\n"), HasSubstr("\ndue     "),
-                             HasSubstr("waits in          " + DelayQueue() + "\n"),
-                             HasSubstr("3 bytes, text\n\nm-2\n")));
-  const auto json = nlohmann::json::parse(Waiting("show", {"--id", "m-2", "--json"}).out);
-  EXPECT_EQ(json.at("delay_queue"), DelayQueue());
-  EXPECT_EQ(json.at("body"), "m-2");
-  const End none = Waiting("show", {"--id", "m-3"});
-  EXPECT_EQ(none.code, 69);
-  EXPECT_THAT(none.err, HasSubstr("no messages that wait for orders match (2 checked)"));
-  EXPECT_TRUE(Holds(DelayQueue(), 2));
-}
-
 TEST_P(CommandWaiting, ListsEachOfManyMessagesOnce) {
   constexpr int kCount = 5000;
   DeclareDelayQueue();
@@ -385,13 +367,6 @@ TEST_P(CommandWaiting, RepeatedListingLosesNothing) {
       [this] { return peer_.Count("orders") + peer_.Count(DelayQueue()) == 5; },
       absl::Seconds(20)));
   EXPECT_TRUE(AllAreThere({"orders", DelayQueue()}, 5, 0));
-}
-
-TEST_P(CommandWaiting, ListsNothingIfNothingWaits) {
-  const End end = Waiting("list");
-  EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_EQ(end.out, "0 of 0 messages that wait for orders, in 0 delay queues\n");
-  EXPECT_EQ(Waiting("release").code, 0);
 }
 
 TEST_P(CommandWaiting, NamesTheMissingPermission) {
