@@ -177,7 +177,7 @@ TEST_F(CommandWatch, HasColoursWithoutNoColor) {
   EXPECT_THAT(plain.output(), Not(HasSubstr(kRed)));
 }
 
-TEST_F(CommandWatch, WritesLinesToAPipe) {
+TEST_F(CommandWatch, WritesTheTableToAPipe) {
   CommandRun run({"queues", "--watch", "--interval", "100ms", "--management", ManagementUrl()},
                  vhost_.Url());
   const auto lines = [&run] {
@@ -185,8 +185,7 @@ TEST_F(CommandWatch, WritesLinesToAPipe) {
     return std::count(out.begin(), out.end(), '\n');
   };
   ASSERT_TRUE(run.Until([&] { return lines() >= 6; }));
-  EXPECT_THAT(run.out(), HasSubstr(" queue=retry.600000 ttl=none type=classic waiting="));
-  EXPECT_THAT(run.out(), HasSubstr(" queues=2 waiting="));
+  EXPECT_THAT(run.out(), HasSubstr("\nretry.600000 "));
   EXPECT_THAT(run.out(), Not(HasSubstr("\x1b")));
   ASSERT_TRUE(run.Stop());
 }

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/escaped_text.h"
 #include "cli/flags/shared_flags.h"
@@ -191,7 +190,7 @@ void AddOutputFlags(FlagParser& parser, QueuesOptions* options) {
              "\"totals\":{...}}. Unknown values are null");
   parser.Add("--watch", &options->watch,
              "Update the output until q, SIGINT or SIGTERM: full-screen on a\n"
-             "terminal (h shows the keys), otherwise as lines, with --json one\n"
+             "terminal (h shows the keys), otherwise the table, with --json one\n"
              "object per line");
   parser.Add("--interval", "DURATION", &options->interval,
              "With --watch: update at this interval. Default: 2s. Range: from 100ms");
@@ -291,27 +290,6 @@ std::string JsonText(const DelayQueueList& list) {
                              {"in_per_second", totals.in_per_second},
                              {"out_per_second", totals.out_per_second}}}};
   return JsonLine(all).append("\n");
-}
-
-std::string LinesText(const DelayQueueList& list) {
-  constexpr const char* kNames[kColumns] = {"queue",    "ttl",        "type", "waiting", "overdue",
-                                            "next_due", "lease_left", "in",   "out",     "serves"};
-  const std::string time = JsonTime(list.at);
-  std::string text;
-  for (const DelayQueueStatus& queue : list.queues) {
-    Cells cells = CellsOf(queue);
-    if (!queue.lease) cells[6] = "none";
-    absl::StrReplaceAll({{" ", ":"}}, &cells[9]);
-    text += time;
-    for (std::size_t i = 0; i < kColumns; ++i)
-      absl::StrAppend(&text, " ", kNames[i], "=", cells[i]);
-    text += "\n";
-  }
-  const Cells totals = CellsOf(TotalsOf(list));
-  absl::StrAppend(&text, time, " queues=", list.queues.size());
-  for (const std::size_t i : {3U, 4U, 7U, 8U})
-    absl::StrAppend(&text, " ", kNames[i], "=", totals[i]);
-  return text + "\n";
 }
 
 }  // namespace retryq::cli

@@ -86,7 +86,8 @@ Parsed<QueuesOptions> ParseQueues(const Arguments& arguments);
 absl::StatusOr<std::string> Queues(const QueuesOptions& options);
 
 // With --watch: shows the queues repeatedly until a key, SIGINT or SIGTERM: full-screen on a
-// terminal, otherwise as lines. Returns the error of the first request; shows later errors.
+// terminal, otherwise as without --watch. Returns the error of the first request; shows later
+// errors.
 absl::Status WatchQueues(const QueuesOptions& options);
 
 // All delay queues of a vhost at one time.
@@ -113,9 +114,6 @@ std::string TableText(const DelayQueueList& list, const std::string& prefix,
 
 // One JSON object, in one line: {"time","queues":[…],"totals":{…}}.
 std::string JsonText(const DelayQueueList& list);
-
-// One line for each queue and one for the totals, each with the time, for `--watch` in a pipe.
-std::string LinesText(const DelayQueueList& list);
 
 }  // namespace retryq::cli
 

@@ -391,7 +391,8 @@ class Watch {
     }
     // A slow reader misses some lists, and does not delay signals.
     if (!lists_.Flush(absl::ZeroDuration())) return;
-    lists_.Write(options_.json ? JsonText(*list) : LinesText(*list));
+    lists_.Write(options_.json ? JsonText(*list)
+                               : TableText(*list, options_.prefix, options_.vhost));
     lists_.Flush(kUsualWrite);
     if (lists_.error() == 0) return;
     written_ = absl::DataLossError(

@@ -115,15 +115,6 @@ TEST(QueuesJson, IsOneLineForAnyName) {
   EXPECT_EQ(json.at("totals").at("in_per_second"), 3.25);
 }
 
-TEST(QueuesLines, HaveALineForEachQueue) {
-  EXPECT_EQ(LinesText(List()),
-            "2027-01-15T08:00:00.123Z queue=retry.1000 ttl=1s type=classic waiting=12 overdue=0 "
-            "next_due=<=300ms lease_left=<=1m59s in=3.2 out=3.0 serves=many\n"
-            "2027-01-15T08:00:00.123Z queue=retry.60000.direct ttl=1m type=quorum waiting=3 "
-            "overdue=0 next_due=~41s lease_left=20h..1d20h in=- out=- serves=many:through:work\n"
-            "2027-01-15T08:00:00.123Z queues=2 waiting=15 overdue=0 in=3.2 out=3.0\n");
-}
-
 class QueuesFlagsTest : public ::testing::Test {
  protected:
   void SetUp() override {
