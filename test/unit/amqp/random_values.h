@@ -44,12 +44,9 @@ class RandomValues {
   }
 
   // Of any kind, but tables and arrays only while there are levels left.
-  Value MakeValue(int levels) { return MakeValueOfKind(Below(levels > 0 ? kKinds : 16), levels); }
-
-  // All kinds of values, those that nest last.
-  static constexpr std::size_t kKinds = std::variant_size_v<Value::Variant>;
-  Value MakeValueOfKind(std::size_t kind, int levels) {
-    switch (kind) {
+  Value MakeValue(int levels) {
+    static_assert(std::variant_size_v<Value::Variant> == 18);
+    switch (Below(levels > 0 ? 18 : 16)) {
       case 0:
         return Value();
       case 1:

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,17 +39,6 @@ TEST(EventLoop, FiresTimersInTheirOrderAndNeverEarly) {
   EXPECT_TRUE(fired.empty());
   EXPECT_TRUE(loop.Run().ok());
   EXPECT_THAT(fired, ElementsAre(0, 1, 2));
-}
-
-TEST(EventLoop, NeverFiresATimerOfInfiniteDuration) {
-  for (const absl::Duration never :
-       {absl::InfiniteDuration(), absl::Seconds(std::numeric_limits<std::int64_t>::max()),
-        absl::Hours(24) * 365 * 200}) {
-    EventLoop loop;
-    const auto timer = loop.After(never, [] { ADD_FAILURE() << "fired"; });
-    const auto end = loop.After(absl::Milliseconds(5), [&] { loop.Stop(); });
-    EXPECT_TRUE(loop.Run().ok());
-  }
 }
 
 // As nohup has it ignored for some of those who run these tests.
@@ -127,18 +115,6 @@ TEST(EventLoop, StartsATimersDelayWhenItIsSetEvenInALongTurn) {
   EXPECT_TRUE(loop.Run().ok());
 }
 
-TEST(EventLoop, CancelsATimerThatIsDestroyed) {
-  EventLoop loop;
-  auto never = loop.After(absl::ZeroDuration(), [] { FAIL() << "cancelled"; });
-  never.reset();
-  std::unique_ptr<Timer> mine;
-  mine = loop.After(absl::ZeroDuration(), [&] {
-    mine.reset();
-    loop.Stop();
-  });
-  EXPECT_TRUE(loop.Run().ok());
-}
-
 TEST(EventLoop, RunsPostedWorkInOrderAndNeverSynchronously) {
   EventLoop loop;
   std::vector<int> ran;
@@ -154,41 +130,6 @@ TEST(EventLoop, RunsPostedWorkInOrderAndNeverSynchronously) {
   EXPECT_TRUE(ran.empty());
   EXPECT_TRUE(loop.Run().ok());
   EXPECT_THAT(ran, ElementsAre(1, 2, 3));
-}
-
-TEST(EventLoop, AcceptsWorkFromManyThreads) {
-  constexpr int kThreads = 4;
-  constexpr int kEach = 5000;
-  EventLoop loop;
-  std::vector<int> last(kThreads, -1);
-  int ran = 0;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t, executor = loop.executor()] {
-      for (int i = 0; i < kEach; ++i) {
-        executor->Post([&, t, i] {
-          EXPECT_EQ(std::exchange(last[static_cast<std::size_t>(t)], i), i - 1);
-          if (++ran == kThreads * kEach) loop.Stop();
-        });
-      }
-    });
-  }
-  EXPECT_TRUE(loop.Run().ok());
-  for (std::thread& thread : threads) thread.join();
-}
-
-TEST(EventLoop, DestroysPendingWorkWithTheLoopAndLaterWorkAtOnce) {
-  const auto token = std::make_shared<int>();
-  std::shared_ptr<Executor> executor;
-  {
-    EventLoop loop;
-    executor = loop.executor();
-    executor->Post([token] { FAIL() << "the loop never ran"; });
-    EXPECT_EQ(token.use_count(), 2);
-  }
-  EXPECT_EQ(token.use_count(), 1);
-  executor->Post([token] { FAIL() << "the loop is gone"; });
-  EXPECT_EQ(token.use_count(), 1);
 }
 
 TEST(EventLoop, ReturnsTheFirstFailureAndRunsAgain) {
@@ -357,15 +298,6 @@ TEST(EventLoop, StopsAtTheEndOfTheTurn) {
   loop.executor()->Post([&] { ++ran; });
   EXPECT_TRUE(loop.Run().ok());
   EXPECT_EQ(ran, 2);
-}
-
-TEST(EventLoop, RefusesANestedRun) {
-  EventLoop loop;
-  loop.executor()->Post([&] {
-    EXPECT_TRUE(absl::IsFailedPrecondition(loop.Run()));
-    loop.Stop();
-  });
-  EXPECT_TRUE(loop.Run().ok());
 }
 
 TEST(EventLoop, DrainsUntilAllAreDone) {

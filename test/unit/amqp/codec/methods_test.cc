@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "amqp/codec/method_codec.h"
-#include "amqp/codec/protocol_error.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
@@ -32,13 +31,6 @@ Method DecodeAs(std::string_view payload) {
   return right ? std::get<Method>(*method) : Method{};
 }
 
-void ExpectError(std::string_view payload, ReplyCode code, std::string_view text) {
-  const auto method = DecodeServerMethod(payload);
-  ASSERT_FALSE(method.ok());
-  EXPECT_EQ(ReplyCodeOf(method.status()), code);
-  EXPECT_EQ(std::string(method.status().message()), text);
-}
-
 TEST(MethodWriter, WritesUpdateSecret) {
   EXPECT_EQ(Encode(ConnectionUpdateSecret{.new_secret = {"s"}, .reason = "r"}),
             FromHex("000a 0046 00000001 73 01 72"));
@@ -56,12 +48,6 @@ TEST(MethodReader, ReadsMethodsWithoutFields) {
   DecodeAs<ConfirmSelectOk>(FromHex("0055 000b"));
 }
 
-TEST(MethodReader, RefusesMethodsThatOnlyClientsSend) {
-  ExpectError(Encode(QueueDeclare{.queue = "q"}), ReplyCode::kCommandInvalid,
-              "the other side does not send it");
-  EXPECT_TRUE(DecodeClientMethod(Encode(QueueDeclare{.queue = "q"})).ok());
-}
-
 TEST(MethodReader, DistinguishesMethods) {
   const std::string payload = Encode(BasicAck{.delivery_tag = 7});
   EXPECT_TRUE(IsMethod<BasicAck>(payload));
@@ -69,14 +55,6 @@ TEST(MethodReader, DistinguishesMethods) {
   EXPECT_FALSE(IsMethod<BasicAck>(FromHex("003d 0050 0000000000000007 00"))) << "of another class";
   EXPECT_TRUE(IsMethod<BasicAck>(payload.substr(0, 4)));
   EXPECT_FALSE(IsMethod<BasicAck>(payload.substr(0, 3)));
-}
-
-TEST(MethodReader, RefusesATableWithAWrongInnerLength) {
-  const std::string payload = FromHex(
-      "000a 000a 00 09 00000008 01 61 53 00000009 78"
-      "00000000 00000000");
-  ExpectError(payload, ReplyCode::kSyntaxError,
-              "connection.start: field \"a\" is of an unknown type or longer than the table");
 }
 
 template <typename... Methods, typename Check>

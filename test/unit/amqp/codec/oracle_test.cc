@@ -83,20 +83,6 @@ TEST(Oracle, AgreesOnTables) {
   for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) ExpectToAgree(random.MakeTable(kShallow));
 }
 
-TEST(Oracle, AgreesOnEveryKindOfValueByItselfAndInAnArray) {
-  RandomValues random(2);
-  for (std::size_t kind = 0; kind < RandomValues::kKinds; ++kind) {
-    SCOPED_TRACE(kind);
-    for (int i = 0; i < 100 && !HasFatalFailure(); ++i) {
-      const Value value = random.MakeValueOfKind(kind, 2);
-      ASSERT_EQ(value.variant.index() >= 16, kind >= 16);
-      ExpectToAgree(Table{{"name", value}});
-      ExpectToAgree(Table{{"names", Array{value, value}}});
-      ExpectToAgree(Table{{"inner", Table{{"name", value}}}});
-    }
-  }
-}
-
 TEST(Oracle, AcceptsTheTablesThatWeAccept) {
   RandomValues random(3);
   int accepted = 0;
@@ -384,23 +370,6 @@ TEST(Oracle, AgreesOnProperties) {
   RandomValues random(4);
   for (std::uint64_t i = 0; i < 2000 && !HasFatalFailure(); ++i) {
     ExpectToAgree(RandomProperties(&random), i);
-  }
-}
-
-TEST(Oracle, AgreesOnEveryPropertyByItselfAndOnAllTogether) {
-  constexpr int kProperties = 14;
-  RandomValues random(6);
-  for (int chosen = 0; chosen <= kProperties; ++chosen) {
-    SCOPED_TRACE(chosen);
-    for (int i = 0; i < 100 && !HasFatalFailure(); ++i) {
-      Properties properties;
-      int number = 0;
-      ForEachProperty(properties, properties, [&](auto& property, auto&, int) {
-        if (chosen == number++ || chosen == kProperties) random.Set(property.emplace());
-      });
-      ASSERT_EQ(number, kProperties);
-      ExpectToAgree(properties, 1);
-    }
   }
 }
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "amqp/codec/properties_codec.h"
-#include "amqp/codec/protocol_error.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
@@ -68,15 +67,6 @@ TEST(ContentHeader, IsWrittenInAFrame) {
   std::string out;
   AppendContentHeaderFrame(5, 1, {.priority = 3}, &out);
   EXPECT_EQ(out, FromHex("02 0005 0000000f 003c 0000 0000000000000001 0800 03 ce"));
-}
-
-TEST(ContentHeader, IsRefusedIfTruncated) {
-  const std::string payload = FromHex(kAll);
-  for (std::size_t size = 0; size < payload.size(); ++size) {
-    const auto header = DecodeContentHeader(payload.substr(0, size));
-    ASSERT_FALSE(header.ok()) << size;
-    EXPECT_EQ(ReplyCodeOf(header.status()), ReplyCode::kSyntaxError) << size;
-  }
 }
 
 }  // namespace properties_test

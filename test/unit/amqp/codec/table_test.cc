@@ -87,10 +87,6 @@ TEST(Table, EncodesEveryTypeAsRabbitMqDoes) {
   EXPECT_EQ(EveryType().Encode().value(), FromHex(kEveryType));
 }
 
-TEST(Table, DecodesEveryType) {
-  EXPECT_EQ(TableView(FromHex(kEveryType)).Decode().value(), EveryType());
-}
-
 TEST(Table, ReadsAnyNonzeroOctetAsTrue) {
   const std::string bytes = FromHex("0161 74 02");
   EXPECT_EQ(*TableView(bytes).Decode()->Find("a"), Value(true));

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
-#include "amqp/codec/protocol_error.h"
 
 namespace retryq::amqp {
 namespace handshake_test {
@@ -137,19 +136,6 @@ TEST_F(HandshakeTest, UsesTheSmallerOfBothLimits) {
   }
 }
 
-TEST_F(HandshakeTest, RefusesATooSmallFrameMax) {
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(
-      absl::IsUnavailable(Tune({.channel_max = 1, .frame_max = 100, .heartbeat = 1}).status()));
-}
-
-TEST_F(HandshakeTest, NeedsPlain) {
-  const absl::Status status = Start("EXTERNAL XPLAIN").status();
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("rabbit:5673"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("EXTERNAL XPLAIN"));
-}
-
 TEST_F(HandshakeTest, LogsInByCertificateWithoutUserAndPassword) {
   options_.auth_mechanism = AuthMechanism::kExternal;
   EXPECT_TRUE(Start("PLAIN EXTERNAL").ok());
@@ -237,17 +223,6 @@ TEST_F(HandshakeTest, DistinguishesTheRefusalsOfAVhost) {
                                         "'me': connection limit (1) is reached")));
   EXPECT_TRUE(absl::IsUnavailable(Close(530, "NOT_ALLOWED - vhost 'shop' is down")));
   EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
-}
-
-TEST_F(HandshakeTest, RefusesMethodsOutOfOrder) {
-  const auto is_refused = [](const absl::StatusOr<bool>& open) {
-    return ReplyCodeOf(open.status()) == ReplyCode::kCommandInvalid;
-  };
-  EXPECT_TRUE(is_refused(Tune()));
-  EXPECT_TRUE(is_refused(Say(method::ConnectionOpenOk{})));
-  EXPECT_TRUE(is_refused(Say(method::BasicAck{})));
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(is_refused(Start()));
 }
 
 TEST_F(HandshakeTest, RefusesAnotherVersionOfTheProtocol) {
