@@ -13,7 +13,6 @@ namespace retryq::amqp {
 namespace ack_coalescer_test {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 std::vector<std::string> Flush(AckCoalescer& acks) {
   std::vector<std::string> said;
@@ -34,14 +33,6 @@ AckCoalescer WithDeliveries(std::uint64_t count) {
   return acks;
 }
 
-TEST(AckCoalescer, SendsASingleAckUnchanged) {
-  AckCoalescer acks = WithDeliveries(3);
-  acks.Ack(1);
-  EXPECT_TRUE(acks.pending());
-  EXPECT_THAT(Flush(acks), ElementsAre("ack 1"));
-  EXPECT_THAT(Flush(acks), IsEmpty());
-}
-
 TEST(AckCoalescer, IgnoresTagsThatAreNotOpen) {
   AckCoalescer acks = WithDeliveries(2);
   acks.Ack(0);
@@ -52,15 +43,6 @@ TEST(AckCoalescer, IgnoresTagsThatAreNotOpen) {
   EXPECT_THAT(Flush(acks), ElementsAre("ack 1"));
   acks.Ack(1);
   EXPECT_FALSE(acks.pending());
-}
-
-TEST(AckCoalescer, IgnoresSkippedTags) {
-  AckCoalescer acks;
-  EXPECT_TRUE(acks.OnDelivered(3));
-  EXPECT_TRUE(acks.OnDelivered(4 + AckCoalescer::kMostSkipped));
-  acks.Ack(3);
-  acks.Ack(4);
-  EXPECT_THAT(Flush(acks), ElementsAre("ack 3"));
 }
 
 TEST(AckCoalescer, RefusesTagsThatDoNotIncrease) {

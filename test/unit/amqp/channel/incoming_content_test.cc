@@ -19,32 +19,6 @@ std::string Header(std::uint64_t body_size) {
   return payload;
 }
 
-TEST(IncomingContent, IsCompleteWithItsHeaderIfThereIsNoBody) {
-  IncomingContent content;
-  content.Begin("", "");
-  EXPECT_TRUE(content.expected());
-  const auto message = content.OnHeader(Header(0));
-  ASSERT_TRUE(message.ok()) << message.status();
-  ASSERT_NE(*message, nullptr);
-  EXPECT_EQ((*message)->body, "");
-  EXPECT_EQ((*message)->properties.content_type, "text/plain");
-  EXPECT_FALSE(content.expected());
-}
-
-TEST(IncomingContent, JoinsTheBodysFrames) {
-  IncomingContent content;
-  for (int round = 0; round < 2; ++round) {
-    content.Begin("", "");
-    EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
-    EXPECT_EQ(content.OnBody("abc").value(), nullptr);
-    EXPECT_TRUE(content.expected());
-    EXPECT_EQ(content.OnBody("").value(), nullptr);
-    const auto message = content.OnBody("def");
-    ASSERT_TRUE(message.ok()) << message.status();
-    EXPECT_EQ((*message)->body, "abcdef");
-  }
-}
-
 TEST(IncomingContent, AllocatesLittleBeforeAHugeBodyArrives) {
   IncomingContent content;
   content.Begin("", "");

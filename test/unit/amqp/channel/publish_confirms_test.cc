@@ -21,7 +21,6 @@ namespace retryq::amqp {
 namespace publish_confirms_test {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 Fingerprint PrintOf(std::string_view key, std::string_view encoded = "properties",
                     std::string_view body = "body") {
@@ -59,46 +58,6 @@ class PublishConfirmsTest : public ::testing::Test {
   std::vector<std::string> answers_;
 };
 
-TEST_F(PublishConfirmsTest, AnswersPublishesInAnyOrder) {
-  for (const char* name : {"a", "b", "c"}) Publish(name);
-  Ack(2);
-  EXPECT_TRUE(confirms_.Settle(3, false, PublishOutcome::kNacked));
-  Ack(1);
-  EXPECT_THAT(answers_, ElementsAre("b confirmed", "c nacked", "a confirmed"));
-  EXPECT_EQ(confirms_.size(), 0U);
-}
-
-TEST_F(PublishConfirmsTest, AMultipleAckAnswersAllEarlierPublishes) {
-  for (const char* name : {"a", "b", "c", "d"}) Publish(name);
-  Ack(2);
-  Ack(3, /*multiple=*/true);
-  EXPECT_THAT(answers_, ElementsAre("b confirmed", "a confirmed", "c confirmed"));
-  Publish("e");
-  Ack(0, /*multiple=*/true);
-  EXPECT_THAT(answers_, ElementsAre("b confirmed", "a confirmed", "c confirmed", "d confirmed",
-                                    "e confirmed"));
-}
-
-TEST_F(PublishConfirmsTest, IgnoresRepeatedAcks) {
-  Publish("a");
-  EXPECT_TRUE(Ack(1));
-  EXPECT_TRUE(Ack(1));
-  EXPECT_TRUE(Ack(1, /*multiple=*/true));
-  EXPECT_TRUE(Ack(0, /*multiple=*/true));
-  EXPECT_THAT(answers_, ElementsAre("a confirmed"));
-}
-
-TEST_F(PublishConfirmsTest, RefusesAcksOfUnpublishedTags) {
-  Publish("a");
-  for (const std::uint64_t tag : {std::uint64_t{2}, ~std::uint64_t{0}}) {
-    EXPECT_FALSE(Ack(tag));
-    EXPECT_FALSE(Ack(tag, /*multiple=*/true));
-  }
-  EXPECT_FALSE(Ack(0));
-  EXPECT_THAT(answers_, IsEmpty());
-  EXPECT_TRUE(Ack(1));
-}
-
 TEST_F(PublishConfirmsTest, DistinguishesLargeBodiesThatItKeeps) {
   const auto owned = [](char last) {
     return std::make_shared<const std::string>(std::string(4096, 'x') + last);
@@ -122,14 +81,6 @@ TEST_F(PublishConfirmsTest, KeepsALargeBodyOnlyUntilItIsAnswered) {
   EXPECT_FALSE(watch.expired());
   Ack(1);
   EXPECT_TRUE(watch.expired());
-}
-
-TEST_F(PublishConfirmsTest, FindsTheReturnedPublishWhateverIsAckedNext) {
-  for (const char* name : {"a", "b", "c"}) Publish(name);
-  EXPECT_TRUE(confirms_.Return(PrintOf("b"), 312, " NO_ROUTE"));
-  Ack(1);
-  Ack(3, /*multiple=*/true);
-  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312 NO_ROUTE", "c confirmed"));
 }
 
 TEST_F(PublishConfirmsTest, RecognisesACopiedContentByItsIdIfTheBrokerRewroteItsProperties) {
@@ -166,14 +117,6 @@ TEST_F(PublishConfirmsTest, FindsACopiedContentAfterManyOthersHaveBeenAnswered) 
   for (const auto& [number, code] : codes) EXPECT_EQ(code, number == 950 ? 312 : 0) << number;
 }
 
-TEST_F(PublishConfirmsTest, DistributesReturnsAmongIdenticalPublishes) {
-  for (int i = 0; i < 3; ++i) Publish(absl::StrCat(i), PrintOf("same"));
-  EXPECT_TRUE(confirms_.Return(PrintOf("same"), 312, ""));
-  EXPECT_TRUE(confirms_.Return(PrintOf("same"), 312, ""));
-  Ack(3, /*multiple=*/true);
-  EXPECT_THAT(answers_, ElementsAre("0 returned 312", "1 returned 312", "2 confirmed"));
-}
-
 TEST_F(PublishConfirmsTest, DistinguishesPublishesByPropertiesAlone) {
   Publish("a", PrintOf("key", "one"));
   Publish("b", PrintOf("key", "two"));
@@ -197,15 +140,6 @@ TEST_F(PublishConfirmsTest, DoesNotMatchAReturnOfAnotherMessage) {
   Ack(1);
   EXPECT_FALSE(confirms_.Return(PrintOf("a"), 312, ""));
   EXPECT_THAT(answers_, ElementsAre("a confirmed"));
-}
-
-TEST_F(PublishConfirmsTest, AnswersAllOpenPublishesWhenTheChannelCloses) {
-  for (const char* name : {"a", "b", "c"}) Publish(name);
-  EXPECT_TRUE(confirms_.Return(PrintOf("c"), 312, ""));
-  Ack(1);
-  confirms_.FailAll(404, " NOT_FOUND");
-  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b unknown 404 NOT_FOUND", "c returned 312"));
-  EXPECT_EQ(confirms_.size(), 0U);
 }
 
 TEST_F(PublishConfirmsTest, MayBeAddedToFromACallback) {

@@ -68,27 +68,6 @@ TEST(FrameReader, ViewsThePayloadInTheBuffer) {
   EXPECT_EQ(bytes.substr(frame.frame_size()), "the next");
 }
 
-TEST(FrameReader, WaitsForTheWholeFrame) {
-  const std::string bytes = Frame(FrameType::kMethod, 1, "payload");
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
-    const auto frame = NextFrame(bytes.substr(0, size), kFrameMax);
-    ASSERT_TRUE(frame.ok()) << size;
-    EXPECT_FALSE(frame->has_value()) << size;
-  }
-}
-
-TEST(FrameReader, ReadsTheSizeFromTheHead) {
-  const std::string bytes = Frame(FrameType::kMethod, 1, "payload");
-  for (std::size_t size = 0; size < kFrameHeadSize; ++size) {
-    const auto head = PeekFrame(bytes.substr(0, size), kFrameMax);
-    ASSERT_TRUE(head.ok()) << size;
-    EXPECT_FALSE(head->has_value()) << size;
-  }
-  const auto head = PeekFrame(bytes.substr(0, kFrameHeadSize), kFrameMax);
-  ASSERT_TRUE(head.ok() && head->has_value());
-  EXPECT_EQ((*head)->frame_size(), bytes.size());
-}
-
 TEST(FrameReader, AcceptsAFrameOfExactlyFrameMax) {
   const std::string payload(kFrameMax - kFrameOverhead, 'p');
   EXPECT_EQ(First(Frame(FrameType::kBody, 1, payload)).payload, payload);

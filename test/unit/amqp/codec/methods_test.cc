@@ -75,28 +75,5 @@ TEST(MethodReader, RefusesEveryTruncatedMethod) {
   ForEach(std::type_identity<ClientMethod>(), check);
 }
 
-TEST(Methods, HaveUniqueNumbers) {
-  const auto check_all = [](auto variant) {
-    std::set<std::pair<int, int>> numbers;
-    std::set<std::string> names;
-    std::size_t count = 0;
-    ForEach(variant, [&](const auto& method) {
-      numbers.emplace(method.kId.class_id, method.kId.method_id);
-      names.insert(method.kId.name);
-      ++count;
-    });
-    EXPECT_EQ(numbers.size(), count);
-    EXPECT_EQ(names.size(), count);
-  };
-  check_all(std::type_identity<ServerMethod>());
-  check_all(std::type_identity<ClientMethod>());
-}
-
-TEST(Methods, AreNamedInErrors) {
-  EXPECT_EQ(MethodName(60, 40), "basic.publish");
-  EXPECT_EQ(MethodName(60, 60), "basic.deliver");
-  EXPECT_EQ(MethodName(0, 0), "method 0.0");
-}
-
 }  // namespace methods_test
 }  // namespace retryq::amqp

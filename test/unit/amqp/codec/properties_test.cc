@@ -55,14 +55,6 @@ TEST(ContentHeader, ViewsThePayload) {
   EXPECT_EQ(header.properties.content_type->data(), payload.data() + 15);
 }
 
-TEST(ContentHeader, DistinguishesAbsentFromEmpty) {
-  const std::string payload = Encode({.headers = TableView(), .message_id = ""});
-  const Properties properties = DecodeContentHeader(payload)->properties;
-  EXPECT_TRUE(properties.headers.has_value());
-  EXPECT_EQ(properties.message_id, "");
-  EXPECT_FALSE(properties.correlation_id.has_value());
-}
-
 TEST(ContentHeader, IsWrittenInAFrame) {
   std::string out;
   AppendContentHeaderFrame(5, 1, {.priority = 3}, &out);

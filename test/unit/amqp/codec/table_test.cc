@@ -139,19 +139,6 @@ TEST(Table, EncodesAndDecodesAtMost32Levels) {
       absl::IsInvalidArgument(TableView(NestedArrays(kMaxTableDepth + 1)).Decode().status()));
 }
 
-TEST(TableView, WalksEveryFieldInOrder) {
-  const std::string bytes = FromHex(kEveryType);
-  std::string types;
-  std::string joined;
-  for (const FieldView& field : TableView(bytes)) {
-    EXPECT_EQ(field.name, std::string_view(&field.type, 1));
-    types += field.type;
-    joined += field.bytes;
-  }
-  EXPECT_EQ(types, "tbBsuIilLfdDTSxAFV");
-  EXPECT_EQ(joined, bytes);
-}
-
 TEST(TableView, EndsBeforeTheFirstBadField) {
   for (const char* bad : {"02 62", "0162 3f", "0162", "0162 53 00000001", "0162 6c 00"}) {
     const std::string bytes = FromHex("0161 7401") + FromHex(bad);
@@ -268,13 +255,6 @@ TEST(TableView, FindsTheFirstFieldOfAName) {
   EXPECT_FALSE(view.Find("b").has_value());
   EXPECT_FALSE(view.FindInt64("s").has_value());
   EXPECT_FALSE(view.FindString("a").has_value());
-}
-
-TEST(TableView, IsEmptyByDefault) {
-  EXPECT_TRUE(TableView().empty());
-  EXPECT_TRUE(TableView().Validate().ok());
-  EXPECT_EQ(TableView().Decode().value(), Table());
-  EXPECT_TRUE(TableView().begin() == TableView().end());
 }
 
 TEST(FieldView, WidensEveryIntegerType) {

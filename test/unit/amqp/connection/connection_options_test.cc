@@ -96,16 +96,5 @@ TEST(Validate, RequiresACertificateForALoginByCertificate) {
   EXPECT_THAT(std::string(Validate(options).message()), HasSubstr("certfile"));
 }
 
-TEST(Validate, ChecksTheFiles) {
-  const ConnectionOptions options = {
-      .tls = TlsOptions{.ca_file = "/no/ca", .cert_file = "/no/cert", .key_file = "/no/key"},
-      .vhost = std::string(256, 'v')};
-  const std::string message(Validate(options).message());
-  for (const char* part : {"vhost", "tls.ca_file '/no/ca'", "tls.cert_file '/no/cert'",
-                           "tls.key_file '/no/key'", "No such file or directory"}) {
-    EXPECT_THAT(message, HasSubstr(part));
-  }
-}
-
 }  // namespace connection_options_test
 }  // namespace retryq::amqp

@@ -75,20 +75,6 @@ TEST_F(ConnectionTest, SendsAnAckInTheTurnOfAHeartbeat) {
   }
 }
 
-TEST_F(ConnectionTest, RepliesToConnectionClose) {
-  const auto channel = OpenChannel();
-  Publish(*channel, "open");
-  server_->Say(
-      0, method::ConnectionClose{.reply_code = 320, .reply_text = "CONNECTION_FORCED - restart"});
-  RunUntilHeard("0 connection.close-ok");
-  ASSERT_EQ(lost_.size(), 1U);
-  EXPECT_TRUE(absl::IsUnavailable(lost_[0])) << lost_[0];
-  EXPECT_THAT(std::string(lost_[0].message()), HasSubstr("320 CONNECTION_FORCED - restart"));
-  EXPECT_THAT(answers_, ElementsAre("open unknown 0"));
-  EXPECT_EQ(closed_.size(), 1U);
-  RunUntil([&] { return opened_ == 2; });
-}
-
 TEST_F(ConnectionTest, AcceptsDeliveriesBeforeConsumeOk) {
   const auto channel = OpenChannel();
   channel->Consume({.queue = "queue", .consumer_tag = "early"}, [](const auto&) {});
@@ -96,17 +82,6 @@ TEST_F(ConnectionTest, AcceptsDeliveriesBeforeConsumeOk) {
   server_->Say(1, method::BasicDeliver{.consumer_tag = "early", .delivery_tag = 1});
   server_->SayContent(1, {}, "body");
   RunUntil([&] { return deliveries_.size() == 1; });
-}
-
-TEST_F(ConnectionTest, RequeuesDeliveriesAfterCancelOk) {
-  const auto channel = OpenChannel();
-  channel->Cancel("me", [](const absl::Status&) {});
-  RunUntilHeard("1 basic.cancel");
-  Deliver(1);
-  server_->Say(1, method::BasicCancelOk{.consumer_tag = "me"});
-  Deliver(2);
-  RunUntilHeard("1 basic.nack 2 requeue");
-  EXPECT_EQ(deliveries_.size(), 1U);
 }
 
 TEST_F(ConnectionTest, MayBeUsedInOnLost) {
@@ -160,33 +135,6 @@ TEST_F(ConnectionTest, CancelsAConsumerThatTheBrokerHasCancelledBeforeItRequeues
                                           "1 basic.nack 0 multiple requeue", "1 channel.close"));
 }
 
-TEST_F(ConnectionTest, ReusesANumberOnlyAfterBothEndsCloseTheChannel) {
-  auto channel = OpenChannel();
-  channel.reset();
-  RunUntilHeard("1 channel.close");
-  Deliver(1);  // on its way already
-  const auto second = connection_->OpenChannel(this);
-  RunUntilHeard("2 channel.open");
-  server_->Say(1, method::ChannelCloseOk{});
-  server_->Say(0, method::ConnectionBlocked{});
-  RunUntil([&] { return blocked_.size() == 1; });
-  const auto third = connection_->OpenChannel(this);
-  RunUntilHeard("1 channel.open");
-  EXPECT_TRUE(deliveries_.empty());
-}
-
-TEST_F(ConnectionTest, ClosesAChannelThatBothEndsCloseAtOnce) {
-  const auto channel = OpenChannel();
-  bool closed = false;
-  channel->Close([&] { closed = true; });
-  server_->Say(1, method::ChannelClose{.reply_code = 404});
-  RunUntilHeard("1 channel.close-ok");
-  EXPECT_FALSE(closed);
-  server_->Say(1, method::ChannelCloseOk{});
-  RunUntil([&] { return closed; });
-  EXPECT_TRUE(closed_.empty());
-}
-
 TEST_F(ConnectionTest, ClosesAfterTheHandshakeIfClosedDuringIt) {
   bool closed = false;
   server_->obliging = true;
@@ -203,14 +151,6 @@ TEST_F(ConnectionTest, ClosesAfterTheHandshakeIfClosedDuringIt) {
   RunUntil([&] { return closed; });
   EXPECT_THAT(server_->heard, ElementsAre("0 connection.close 200"));
   EXPECT_EQ(opened_, 1);  // the first connection
-}
-
-TEST_F(ConnectionTest, CountsUnsentBytes) {
-  const auto channel = OpenChannel();
-  EXPECT_EQ(connection_->unsent_bytes(), 0U);
-  Publish(*channel, "x");
-  EXPECT_GT(connection_->unsent_bytes(), 0U);
-  RunUntil([&] { return connection_->unsent_bytes() == 0; });
 }
 
 TEST_F(ConnectionTest, StopsPublishingWhileTooMuchIsUnsent) {
@@ -378,15 +318,6 @@ TEST_F(ConnectionTest, TriesTheNextNodeIfOneHangsUpDuringTheLogin) {
   EXPECT_TRUE(lost_.empty());
 }
 
-TEST_F(ConnectionTest, SendsNoLoginThatDoesNotFit) {
-  options_.password = std::string(4000, 'p');
-  server_->login.clear();
-  Connect();
-  RunUntil([this] { return lost_.size() == 1; });
-  EXPECT_TRUE(absl::IsInvalidArgument(lost_[0])) << lost_[0];
-  EXPECT_EQ(server_->login, "");
-}
-
 // Handlers that take their time shall not keep the acks of the messages before, or heartbeats.
 TEST_F(ConnectionTest, SendsAcksWhileManyMessagesTakeLong) {
   const std::unique_ptr<Channel> channel = OpenChannel();
@@ -459,18 +390,6 @@ TEST_F(SteadyStream, IsReadAtOnceIfThePrefetchIsSmall) {
   const std::unique_ptr<Channel> channel = OpenChannel();
   channel->Qos(16, [](const absl::Status&) {});
   EXPECT_LE(Unread(*channel), kAsItComes);
-}
-
-TEST_F(ConnectionTest, HandlesEverythingReceivedBeforeThePeerDisconnects) {
-  const std::unique_ptr<Channel> channel = OpenChannel();
-  on_delivery_ = [&] {
-    if (deliveries_.size() > 1) return;
-    server_->HangUp();
-    SpinFor(loop_, absl::Milliseconds(50));
-  };
-  for (std::uint64_t tag = 1; tag <= 30; ++tag) Deliver(tag);
-  RunUntil([this] { return !lost_.empty(); });
-  EXPECT_EQ(deliveries_.size(), 30U);
 }
 
 }  // namespace connection_test

@@ -351,23 +351,6 @@ TEST_F(ConnectionTls, ReportsWhatAServerAnswersThatDoesNotSpeakTls) {
               HasSubstr("the server ended TLS with an alert: tlsv1 alert internal error"));
 }
 
-TEST_F(ConnectionTls, ReportsWhyTheBrokerClosesTheConnection) {
-  ServeWell();
-  Open();
-  server_->SayLast(0,
-                   method::ConnectionClose{.reply_code = 320, .reply_text = "CONNECTION_FORCED"});
-  RunUntil([this] { return !lost_.empty(); });
-  EXPECT_THAT(std::string(lost_[0].message()), HasSubstr("320 CONNECTION_FORCED"));
-}
-
-TEST_F(ConnectionTls, ReconnectsAfterASilentHangUp) {
-  ServeWell();
-  Open();
-  server_->HangUp();
-  RunUntil([this] { return opened_ == 2; });
-  EXPECT_THAT(std::string(lost_.at(0).message()), HasSubstr("lost: closed by the peer"));
-}
-
 TEST_F(ConnectionTls, PassesLargeBodiesBothWays) {
   ServeWell();
   Open();
@@ -397,25 +380,6 @@ TEST_F(ConnectionTls, SendsPublishesAndACloseIfDestroyedAtOnce) {
   connection_.reset();
   RunUntilHeard("0 connection.close 200");
   EXPECT_EQ(server_->content, "last words");
-}
-
-TEST_F(ConnectionTls, MayBeDestroyedWhenItIsRefused) {
-  Serve(Identity({.names = "DNS:other"}, authority_));
-  on_lost_ = [this] { connection_.reset(); };
-  Connect();
-  RunUntil([this] { return connection_ == nullptr; });
-}
-
-TEST_F(ConnectionTls, NamesUnusableFilesAndDoesNotConnect) {
-  ServeWell();
-  options_.tls->ca_file = "/no/such/file";
-  expected_code_ = absl::StatusCode::kInvalidArgument;
-  Connect();
-  RunUntil([this] { return !lost_.empty(); });
-  EXPECT_TRUE(absl::IsInvalidArgument(lost_[0])) << lost_[0];
-  EXPECT_THAT(std::string(lost_[0].message()),
-              HasSubstr("tls.ca_file '/no/such/file': No such file or directory"));
-  EXPECT_EQ(server_->connections, 0);
 }
 
 // Certificates are renewed while a program runs.

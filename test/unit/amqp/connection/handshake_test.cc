@@ -63,11 +63,6 @@ class HandshakeTest : public ::testing::Test {
   std::string said_;
 };
 
-TEST_F(HandshakeTest, StartsWithTheProtocolHeader) {
-  handshake_->Begin(&said_);
-  EXPECT_EQ(said_, std::string_view("AMQP\0\0\x09\x01", 8));
-}
-
 TEST_F(HandshakeTest, LogsInAndSendsItsProperties) {
   EXPECT_EQ(Start().value(), false);
   const auto start_ok = Said<method::ConnectionStartOk>();
@@ -86,13 +81,6 @@ TEST_F(HandshakeTest, LogsInAndSendsItsProperties) {
     EXPECT_EQ(*table.Find(name), Value(true)) << name;
   }
   EXPECT_EQ(handshake_->server_version(), "3.10.8");
-}
-
-TEST_F(HandshakeTest, OpensTheVhost) {
-  EXPECT_TRUE(Start().ok());
-  EXPECT_EQ(Tune().value(), false);
-  EXPECT_EQ(Said<method::ConnectionOpen>(1).virtual_host, "shop");
-  EXPECT_EQ(Say(method::ConnectionOpenOk{}).value(), true);
 }
 
 TEST_F(HandshakeTest, UsesTheSmallerOfBothLimits) {
@@ -223,17 +211,6 @@ TEST_F(HandshakeTest, DistinguishesTheRefusalsOfAVhost) {
                                         "'me': connection limit (1) is reached")));
   EXPECT_TRUE(absl::IsUnavailable(Close(530, "NOT_ALLOWED - vhost 'shop' is down")));
   EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
-}
-
-TEST_F(HandshakeTest, RefusesAnotherVersionOfTheProtocol) {
-  for (const auto& [major, minor] : {std::pair<std::uint8_t, std::uint8_t>{8, 0}, {0, 10}}) {
-    const absl::Status status =
-        Say(method::ConnectionStart{
-                .version_major = major, .version_minor = minor, .mechanisms = {"PLAIN"}})
-            .status();
-    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(major, "-", minor)));
-  }
 }
 
 }  // namespace handshake_test

@@ -25,34 +25,6 @@ std::string Pattern(std::size_t size) {
   return bytes;
 }
 
-TEST(InputBuffer, IsEmptyAtFirst) { EXPECT_EQ(InputBuffer().bytes(), ""); }
-
-TEST(InputBuffer, JoinsPieces) {
-  InputBuffer buffer;
-  Add(buffer, "abc");
-  Add(buffer, "def");
-  EXPECT_EQ(buffer.bytes(), "abcdef");
-}
-
-TEST(InputBuffer, KeepsUnconsumedBytes) {
-  InputBuffer buffer;
-  Add(buffer, "abcdef");
-  buffer.Consumed(4);
-  EXPECT_EQ(buffer.bytes(), "ef");
-  Add(buffer, "gh");
-  EXPECT_EQ(buffer.bytes(), "efgh");
-}
-
-TEST(InputBuffer, ReplacesLeadingBytes) {
-  InputBuffer buffer;
-  Add(buffer, "abcdef");
-  buffer.Replace(4, "xy");
-  EXPECT_EQ(buffer.bytes(), "xyef");
-  buffer.Replace(1, "z");
-  Add(buffer, "gh");
-  EXPECT_EQ(buffer.bytes(), "zyefgh");
-}
-
 TEST(InputBuffer, ReusesItsMemory) {
   InputBuffer buffer;
   const char* const memory = buffer.Room().data();

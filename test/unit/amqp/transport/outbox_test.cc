@@ -31,17 +31,6 @@ std::string Take(Outbox& outbox) {
   return bytes;
 }
 
-TEST(Outbox, KeepsTheOrderOfFrames) {
-  Outbox outbox;
-  EXPECT_TRUE(outbox.empty());
-  outbox.AddHeartbeat();
-  outbox.AddMethod(7, method::BasicAck{.delivery_tag = 1});
-  std::string expected;
-  AppendHeartbeat(&expected);
-  AppendMethodFrame(7, method::BasicAck{.delivery_tag = 1}, &expected);
-  EXPECT_EQ(Take(outbox), expected);
-}
-
 // Three frames as they are written one by one.
 TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
   const Properties properties = {.content_type = "text/plain", .delivery_mode = 2};
@@ -165,15 +154,6 @@ class OutboxToSocket : public ::testing::Test {
   evbuffer* const rest_ = evbuffer_new();
   Outbox outbox_;
 };
-
-TEST_F(OutboxToSocket, KeepsNothingIfEverythingIsSent) {
-  Fill(outbox_, 4);
-  outbox_.SendTo(ends_[0], rest_);
-  EXPECT_EQ(Taken(), Expected(4));
-  EXPECT_EQ(Rest(), "");
-  EXPECT_TRUE(outbox_.empty());
-  EXPECT_EQ(outbox_.size(), 0U);
-}
 
 TEST_F(OutboxToSocket, KeepsUnsentBytesInOrder) {
   for (const int messages : {1, 2, 3, 30, 31, 32, 100, 1000}) {

@@ -36,14 +36,6 @@ class TlsContextTest : public ::testing::Test {
   const Identity identity_{{.common_name = "worker"}};
 };
 
-TEST_F(TlsContextTest, NeedsNoFiles) { EXPECT_TRUE(TlsContext::Create({}).ok()); }
-
-TEST_F(TlsContextTest, AcceptsMatchingFiles) {
-  TlsOptions options = Client(identity_);
-  options.ca_file = files_.Write("ca.pem", identity_.certificate());
-  EXPECT_EQ(TlsContext::Create(options).status(), absl::OkStatus());
-}
-
 TEST_F(TlsContextTest, AcceptsAChainAfterTheCertificate) {
   const Identity authority({.common_name = "authority", .is_authority = true});
   const Identity between({.common_name = "between", .is_authority = true}, authority);
