@@ -253,12 +253,6 @@ TEST_F(DoctorRules, NameThePermissionsThatAWorkerNeeds) {
             "'^(a[.]b[.].*|amq[.]default|work)$' '^(a[.]b[.].*|o'\\''rders)$'");
 }
 
-TEST_F(DoctorRules, HaveAParkedQueueOnlyWithAWorkQueue) {
-  EXPECT_EQ(Options({"--queue", "orders"}).consumer.parked_queue, "orders.parked");
-  EXPECT_EQ(Options({"--queue", "orders", "--parked", "p"}).consumer.parked_queue, "p");
-  EXPECT_EQ(Options().consumer.parked_queue, "");
-}
-
 TEST_F(DoctorRules, AcceptEveryFlagOfAWorker) {
   const auto names = [](const auto& described) {
     std::vector<std::string> all;
@@ -392,22 +386,6 @@ TEST_F(DelayQueueRules, AcceptAnyJson) {
     CheckFederation(json, json, {json, json}, Options());
     CheckDelayQueues({json}, Options());
   }
-}
-
-TEST_F(DelayQueueRules, RecognizeTheQueuesOfTheOptions) {
-  for (const Arguments& arguments :
-       {Arguments{}, Arguments{"--queue-type", "quorum"}, Arguments{"--max-length", "5"},
-        Arguments{"--work-exchange", "work"}, Arguments{"--prefix", "x", "--margin", "5m"}}) {
-    const WorkOptions options = Options(arguments);
-    EXPECT_THAT(
-        Text({Declared(
-                  absl::Seconds(1), options,
-                  {.dead_letter_exchange = options.consumer.work_exchange, .work_queue = "orders"}),
-              Declared(absl::Seconds(2), options, {.direct = true, .work_queue = "orders"})},
-             options),
-        AllOf(StartsWith("ok "), HasSubstr("2, as these options")));
-  }
-  EXPECT_THAT(Text({}, Options()), HasSubstr("no message has failed"));
 }
 
 TEST_F(DelayQueueRules, RecognizeTheQuorumQueuesOfEachWorkQueue) {

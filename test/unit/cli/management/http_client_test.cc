@@ -76,24 +76,6 @@ TEST_F(HttpClientTest, SendsThePathUnchangedAndIgnoresProxies) {
   EXPECT_THAT(server.requests()[0], StartsWith("GET /api/queues/%2F/.. HTTP/1.1\r\n"));
 }
 
-TEST_F(HttpClientTest, SendsSeveralRequestsAtOnceWithoutRunningTheLoop) {
-  const CannedServer server(loop_, HttpAnswer("200 OK", "{}"));
-  auto client = std::make_unique<HttpClient>(loop_, To(server));
-  int replies = 0;
-  for (int i = 0; i < 3; ++i) {
-    client->Get("/api", [&](const absl::StatusOr<HttpReply>& reply) {
-      EXPECT_TRUE(reply.ok()) << reply.status();
-      if (++replies < 3) return;
-      client.reset();  // in its own callback
-      loop_.Stop();
-    });
-  }
-  EXPECT_EQ(replies, 0);
-  ASSERT_TRUE(loop_.Run().ok());
-  EXPECT_EQ(replies, 3);
-  EXPECT_EQ(server.requests().size(), 3U);
-}
-
 TEST_F(HttpClientTest, DropsRequestsThatAreOpenAtItsEnd) {
   const CannedServer server(loop_, "");
   HttpClient(loop_, To(server)).Get("/api", [](const auto& /*reply*/) { FAIL(); });

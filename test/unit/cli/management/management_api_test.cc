@@ -34,15 +34,6 @@ class ManagementApiTest : public ::testing::Test {
   EventLoop loop_;
 };
 
-TEST_F(ManagementApiTest, ReturnsJsonAndTheTime) {
-  const auto answer = Answered("200 OK", R"({"rabbitmq_version":"3.10.8"})");
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(TextOf(answer->json, "rabbitmq_version"), "3.10.8");
-  EXPECT_EQ(answer->at, absl::FromUnixSeconds(1795330918));
-  ASSERT_TRUE(answer->clock.has_value());
-  EXPECT_GE(answer->clock->error, absl::Milliseconds(500));
-}
-
 TEST_F(ManagementApiTest, ExplainsErrors) {
   using Code = absl::StatusCode;
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');

@@ -16,9 +16,7 @@ namespace retryq::cli {
 namespace outage_test {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string Complaints(const std::string& simulate) {
   FlagReader reader;
@@ -122,17 +120,6 @@ TEST(OutageSimulation, CountsTheAgeFromTheFirstFailure) {
   retry.max_age = absl::Seconds(20);
   const BreakerOptions breaker{.calls = 5, .ratio = 1, .pause = absl::Minutes(1)};
   EXPECT_EQ(Simulate(Outage(absl::Seconds(59)), retry, breaker).parked, 0U);
-}
-
-// Attempts at 0, 1 and 3 s: all three fail for messages that arrive before 97 s
-// of the 100.
-TEST(OutageSimulation, ParksMessagesWhoseScheduleIsShorterThanTheOutage) {
-  RetryOptions retry = Doubling();
-  retry.max_attempts = 3;
-  EXPECT_EQ(Simulate(Outage(absl::Seconds(100)), retry).parked, 970U);
-  retry = Fixed(absl::Seconds(10));
-  retry.max_age = absl::Seconds(25);  // attempts at 0, 10 and 20 s
-  EXPECT_EQ(Simulate(Outage(absl::Seconds(100)), retry).parked, 800U);
 }
 
 TEST(OutageSimulation, CountsParkedMessagesInEachSample) {

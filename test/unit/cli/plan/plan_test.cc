@@ -122,14 +122,6 @@ TEST_F(PlanTest, ShowsAndDefinesTheQueuesOfLongListsOfDelays) {
   EXPECT_THAT(Text(many), HasSubstr("+N: the message passes through N shorter queues"));
 }
 
-TEST_F(PlanTest, ShowsTheHopsOfDelaysWithoutExactQueues) {
-  const Json plan =
-      JsonOf({"--base", "77s", "--factor", "1", "--max-attempts", "2", "--no-exact-queues"});
-  EXPECT_EQ(plan.at("attempts").at(0).at("queue"), "retry.60000");
-  EXPECT_EQ(plan.at("attempts").at(0).at("hops"), 3);  // 60 s, 15 s, 2 s
-  EXPECT_EQ(plan.at("delay_queues"), 33);
-}
-
 TEST_F(PlanTest, NamesQuorumQueuesWithTheirWorkQueue) {
   const auto queue = [](Arguments more) {
     more.insert(more.end(), {"--queue-type", "quorum", "--max-attempts", "2"});

@@ -140,13 +140,6 @@ TEST_F(QueuesFlagsTest, HaveDefaults) {
   EXPECT_EQ(watch.prefix, "p");
 }
 
-TEST_F(QueuesFlagsTest, UseTheHostUserAndVhostOfTheBroker) {
-  const QueuesOptions options = Parsed({"--url", "amqp://me:pw@rabbit:1/shop%2f1"});
-  EXPECT_EQ(Describe(options.management), "http://rabbit:15672");
-  EXPECT_EQ(options.management.password, "pw");
-  EXPECT_EQ(options.vhost, "shop/1");
-}
-
 TEST_F(QueuesFlagsTest, ReadTheManagementApiFromTheFlagOrTheEnvironment) {
   ::setenv("RETRYQ_MANAGEMENT_URL", "http://one:1", 1);
   EXPECT_EQ(Describe(Parsed({}).management), "http://one:1");
@@ -172,14 +165,6 @@ TEST_F(QueuesFlagsTest, IgnoreTheEnvironmentForAnotherBroker) {
             "http://api:1");
   ::setenv("RETRYQ_URL", "amqp://prod", 1);
   EXPECT_EQ(Describe(Parsed({}).management), "http://staging:15672");
-}
-
-TEST_F(QueuesFlagsTest, AcceptEachNameOfThisMachine) {
-  ::setenv("RETRYQ_MANAGEMENT_URL", "http://127.0.0.1:15673", 1);
-  for (const char* const host : {"localhost", "LOCALHOST", "127.0.0.1", "[::1]"}) {
-    EXPECT_EQ(Describe(Parsed({"--url", std::string("amqp://") + host}).management),
-              "http://127.0.0.1:15673");
-  }
 }
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
@@ -220,20 +205,6 @@ DelayQueueStatus Read(const Json& queue) {
   const auto status = ReadDelayQueue(queue, "retry", kNow);
   EXPECT_TRUE(status.has_value()) << queue;
   return status.value_or(DelayQueueStatus());
-}
-
-TEST(DelayQueueStatus, ReadsTheDataOfTheBroker) {
-  const DelayQueueStatus status = Read(Minute());
-  EXPECT_EQ(status.name, "retry.60000");
-  EXPECT_EQ(status.parts.ttl, absl::Minutes(1));
-  EXPECT_EQ(status.type, "classic");
-  EXPECT_EQ(status.ttl, absl::Minutes(1));
-  EXPECT_EQ(status.lease, absl::Minutes(3));
-  EXPECT_EQ(status.waiting, 0);
-  EXPECT_FALSE(status.next_due_at_most.has_value());
-  EXPECT_EQ(status.lease_left_at_most, absl::Minutes(3));
-  EXPECT_FALSE(status.in_per_second.has_value());
-  EXPECT_THAT(Oddities(status), IsEmpty());
 }
 
 TEST(DelayQueueStatus, IgnoresOtherQueues) {

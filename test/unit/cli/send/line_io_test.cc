@@ -72,15 +72,6 @@ class LineReaderTest : public ::testing::Test {
   std::optional<absl::Status> end_;
 };
 
-TEST_F(LineReaderTest, PassesOnLinesAndTheEnd) {
-  WriteAll(write_end_.get(), "one\n\ntwo\nlast");
-  write_end_.Close();
-  Read(read_end_.get());
-  RunToEnd();
-  EXPECT_THAT(lines_, ElementsAre("one", "", "two", "last"));
-  EXPECT_EQ(end_, absl::OkStatus());
-}
-
 TEST_F(LineReaderTest, JoinsTheChunksOfALine) {
   Read(read_end_.get());
   for (const char* piece : {"on", "e", "\ntw", "o\n"}) {

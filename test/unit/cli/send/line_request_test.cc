@@ -53,13 +53,6 @@ TEST(LineRequest, SetsEachProperty) {
   EXPECT_TRUE(message.transient);
 }
 
-TEST(LineRequest, NamesAQueue) {
-  const LineRequest request = Read(R"({"queue":"orders"})");
-  EXPECT_EQ(request.id, "null");
-  EXPECT_EQ(request.message.exchange, "");
-  EXPECT_EQ(request.message.routing_key, "orders");
-}
-
 TEST(LineRequest, ReadsEachFormOfATime) {
   const absl::Time time = absl::FromUnixSeconds(1'798'704'000);
   EXPECT_EQ(Read(R"({"queue":"q","at":"2026-12-31T08:00:00Z"})").publish.at, time);

@@ -17,26 +17,6 @@ using Json = nlohmann::json;
 
 SendOptions Parse(const Arguments& arguments) { return OptionsIn(ParseSend(arguments)); }
 
-// The integration tests of `retryq send` cover the flags for properties.
-TEST(SendFlags, SetTargetDelayAndBody) {
-  const SendOptions options =
-      Parse({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "30s", "--round-up",
-             "--max-delay-queues", "100", "--prefix", "later", "--queue-type", "quorum", "--outage",
-             "2h", "--wait", "1m", "the body"});
-  EXPECT_EQ(options.message.exchange, "shop");
-  EXPECT_EQ(options.message.routing_key, "order.placed");
-  EXPECT_EQ(options.message.body, "the body");
-  EXPECT_FALSE(options.body_from_stdin);
-  EXPECT_EQ(options.publish.delay, absl::Seconds(30));
-  EXPECT_TRUE(options.publish.round_up);
-  EXPECT_EQ(options.wait, absl::Minutes(1));
-  const DelayQueueOptions& delay_queues = options.client.delay_queues;
-  EXPECT_EQ(delay_queues.max_delay_queues, 100U);
-  EXPECT_EQ(delay_queues.prefix, "later");
-  EXPECT_EQ(delay_queues.queue_type, QueueType::kQuorum);
-  EXPECT_EQ(delay_queues.outage, absl::Hours(2));
-}
-
 TEST(SendFlags, TextsAreSentAsTheyAre) {
   for (const char* text : {"[1, 2]", "{\"a\": [1]}", "'q'", "\"q\"", "a,b", "%%", " "}) {
     const SendOptions options =

@@ -105,12 +105,6 @@ TEST(HeadersJson, WritesNumbersWithoutAJsonFormAsText) {
   EXPECT_EQ(JsonOf(-HUGE_VALF), R"({"v":"-Infinity"})");
 }
 
-TEST(HeadersJson, IsOneLineOfUtf8ForAnyText) {
-  const std::string line = JsonOf(amqp::Table{{"bad\xff", "a\nb\xc3(\x80"}});
-  EXPECT_EQ(line.find('\n'), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(line)["bad\xEF\xBF\xBD"], "a\nb\xEF\xBF\xBD(\xEF\xBF\xBD");
-}
-
 TEST(HeadersJson, OmitsHeadersOfRetriesAndOfTheBroker) {
   EXPECT_EQ(JsonOf(testing::Copied({{"x-retry-error", "no"}, {"x-death", "…"}, {"mine", true}})),
             R"({"mine":true})");

@@ -32,12 +32,6 @@ TEST(WhyFull, NamesAReachedLimitThatRefusesMessages) {
       Optional(HasSubstr("max-length-bytes 5000")));
 }
 
-TEST(WhyFull, UsesTheSmallerOfArgumentAndPolicy) {
-  const Json arguments = {{"x-max-length", 9}, {"x-overflow", "reject-publish"}};
-  EXPECT_THAT(WhyFull(Queue(arguments, {{"max-length", 5}}, 6)), Optional(HasSubstr("5")));
-  EXPECT_EQ(WhyFull(Queue(arguments, {{"max-length", 50}}, 6)), std::nullopt);
-}
-
 TEST(WhyFull, ReportsNothingIfTheQueueDropsTheOldestOrHasRoom) {
   EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}}, {}, 5)), std::nullopt);
   EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}, {"x-overflow", "drop-head"}}, {}, 5)),

@@ -113,16 +113,6 @@ TEST(WorkMetrics, ShowHowLongAMessageHasBeenRunning) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_oldest_running_seconds{queue=\"orders\"} 2.5"));
 }
 
-TEST(RunningWatch, ReportsOnceThatAMessageTakesTenTimesAsLongAsUsual) {
-  RunningWatch watch;
-  for (int i = 0; i < 40; ++i) watch.Ended(absl::Seconds(1));
-  EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Milliseconds(9999)), std::nullopt);
-  EXPECT_THAT(watch.Look(absl::Seconds(101), absl::Seconds(11)).value_or(""),
-              HasSubstr("running for 11s, more than ten times as long as usual (1s)"));
-  EXPECT_EQ(watch.Look(absl::Seconds(200), absl::Seconds(110)), std::nullopt);
-  EXPECT_NE(watch.Look(absl::Seconds(201), absl::Seconds(90)), std::nullopt) << "another one";
-}
-
 TEST(RunningWatch, AllowsTheFirstMessageAMinuteAndShortOnesASecond) {
   RunningWatch watch;
   EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Seconds(59)), std::nullopt);
