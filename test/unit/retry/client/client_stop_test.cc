@@ -50,14 +50,6 @@ class ClientStopTest : public testing::ScriptedTest {
   std::optional<Settlement> open_;
 };
 
-TEST_F(ClientStopTest, CompletesBothOfTwoDrains) {
-  Consume(Handler(Handles));
-  Drain();
-  Drain();
-  time_.Advance(absl::Seconds(1));
-  EXPECT_THAT(drained_, ElementsAre(true, true));
-}
-
 TEST_F(ClientStopTest, ADrainAfterADrainCompletesAtOnce) {
   Consume(Handler(Handles));
   Drain();

@@ -24,11 +24,9 @@ namespace client_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::MakeMessage;
 using testing::RecordedEvents;
 using testing::ScriptedBroker;
-using ::testing::SizeIs;
 
 // The client takes its time from a real loop; only the broker's answers are
 // timed by hand, and nothing here waits.
@@ -61,21 +59,6 @@ class ClientTest : public ::testing::Test {
   std::optional<Client> client_{std::in_place, loop_, broker_, ClientOptions{.observer = &events_}};
   absl::Status result_;
 };
-
-TEST_F(ClientTest, ConsumesOnceConnectedAndPrepared) {
-  const auto consumer = client_->Consume({.queue = "orders", .prefetch = 7}, Handler(Handles));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
-  Settle();
-  EXPECT_THAT(broker_.consumes, IsEmpty());
-  broker_.Ready();
-  Settle();
-  ASSERT_THAT(broker_.consumes, SizeIs(1));
-  EXPECT_EQ(broker_.consumes[0].queue, "orders");
-  EXPECT_EQ(broker_.consumes[0].prefetch, 7);
-  broker_.subscriber->OnSubscribed();
-  Deliver(1);
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-}
 
 TEST_F(ClientTest, LimitsTheNumberOfHandlerThreads) {
   const auto consumer =
@@ -125,16 +108,6 @@ TEST_F(ClientTest, AWrongPasswordEndsTheLoopBeforeTheFirstSuccess) {
   const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
   broker_.Lose(absl::UnauthenticatedError("wrong password"));
   EXPECT_TRUE(absl::IsUnauthenticated(loop_.Run()));
-}
-
-TEST_F(ClientTest, WaitsForALostConnection) {
-  const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
-  broker_.Lose();
-  Settle();
-  EXPECT_TRUE(result_.ok());
-  broker_.Ready();
-  Settle();
-  EXPECT_THAT(broker_.consumes, SizeIs(1));
 }
 
 TEST_F(ClientTest, ReportsThatNoHandlerThreadCanBeStarted) {

@@ -117,12 +117,6 @@ TEST_F(CoroutineTest, SettlesWithWhatItReturns) {
   EXPECT_THAT(LastErrors(), ElementsAre());
 }
 
-TEST_F(CoroutineTest, AnErrorRetries) {
-  Consume([](const Delivery&) -> Task<Outcome> { co_return absl::UnavailableError("no paper"); });
-  Publish();
-  EXPECT_THAT(LastErrors(), ElementsAre("UNAVAILABLE: no paper"));
-}
-
 TEST_F(CoroutineTest, AnExceptionRetries) {
   Consume([](const Delivery&) -> Task<Outcome> {
     throw std::runtime_error("no ink");
@@ -192,19 +186,6 @@ TEST_F(CoroutineTest, PublishesAndDeclares) {
   Publish();
   EXPECT_THAT(Bodies("invoices"), ElementsAre("paper"));
   EXPECT_THAT(Bodies("copies"), ElementsAre("paper"));
-  EXPECT_EQ(rabbit_.Count("orders"), 0U);
-}
-
-TEST_F(CoroutineTest, ManyMessagesAreOpenAtOnce) {
-  Consume([this](const Delivery&) -> Task<Outcome> {
-    const Living living(living_);
-    co_await Delay(time_, absl::Seconds(100));
-    co_return absl::OkStatus();
-  });
-  for (int i = 0; i < 10; ++i) Publish();
-  EXPECT_EQ(living_.load(), 10);
-  time_.Advance(absl::Seconds(200));
-  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 

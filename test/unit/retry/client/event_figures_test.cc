@@ -153,16 +153,5 @@ TEST_F(EventFigures, CountTheDelayQueuesWithALease) {
   EXPECT_EQ(Last(EventKind::kLapsed).delay_queues, 0U);
 }
 
-TEST_F(EventFigures, ReportTheTimeOfAHandlerOnAThread) {
-  ConsumerOptions options{.queue = "orders"};
-  options.handler_threads = 1;
-  Consume([](const Delivery&) { return Outcome::Ok(); }, options);
-  rabbit_.Publish("", "orders");
-  while (events_.Count(EventKind::kHandled) == 0) time_.Advance(absl::Milliseconds(1));
-  const std::optional<absl::Duration> handling = Last(EventKind::kHandled).handling;
-  ASSERT_TRUE(handling);
-  EXPECT_GE(*handling, absl::ZeroDuration());
-}
-
 }  // namespace event_figures_test
 }  // namespace retryq

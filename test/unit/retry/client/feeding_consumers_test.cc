@@ -88,18 +88,6 @@ TEST(FeedingConsumers, SkipRetriesOfOtherQueues) {
   }
 }
 
-TEST(FeedingConsumers, WithoutAWorkExchangeAlsoSkipRetriesOfOtherQueues) {
-  FeedingConsumers world;
-  world.DeclareQueue("billing");
-  world.DeclareQueue("mail");
-  world.Connect();
-  world.Consume(Options("billing", 3));
-  world.Consume({.queue = "mail", .retry = {.max_attempts = 3}});
-  world.Live();
-  EXPECT_EQ(world.calls_["billing"], 3U);
-  EXPECT_EQ(world.calls_["mail"], 3U);
-}
-
 TEST(FeedingConsumers, ThatShareRetriesCountAttemptsTogether) {
   FeedingConsumers world;
   world.Connect();
@@ -145,26 +133,6 @@ TEST(FeedingConsumers, KeepAttemptsOfMessagesReturnedByAnotherQueue) {
   EXPECT_EQ(world.calls_["billing"], 3U);
   EXPECT_EQ(world.calls_["mail"], 3U);
   EXPECT_EQ(world.rabbit_.Count("billing.parked"), 1U);
-}
-
-// More queues than a message remembers by their names.
-TEST(FeedingConsumers, StopALoopOfManyQueues) {
-  constexpr int kQueues = 20;
-  FeedingConsumers world;
-  world.Connect();
-  for (int i = 0; i < kQueues; ++i) {
-    const std::string queue = absl::StrCat("q", i);
-    const std::string next = absl::StrCat("q", (i + 1) % kQueues);
-    world.rabbit_.DeclareQueue(
-        queue, {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", next}});
-    ConsumerOptions options{.queue = queue, .retry = {.max_attempts = 2}};
-    options.retry.on_limit = OnLimit::kReject;
-    world.Consume(options);
-  }
-  world.rabbit_.Bind("shop", "q0", "order.made");
-  world.Live();
-  for (const auto& [queue, calls] : world.calls_) EXPECT_LE(calls, 2U) << queue;
-  EXPECT_GE(world.calls_.size(), 16U);
 }
 
 // Some of three queues and two clients, whatever their policies are.

@@ -92,16 +92,6 @@ TEST_F(PublisherHandle, PublishesFromManyThreadsInTheOrderOfEach) {
   EXPECT_EQ(confirmed, 3 * kEach);
 }
 
-TEST_F(PublisherHandle, WaitsOnAnotherThread) {
-  broker_.Ready();
-  broker_.on_publish = [&](const PublishParams&) {
-    loop_->executor()->Post([&] { broker_.open().front()->Return(); });
-  };
-  absl::Status result;
-  RunDuring({[&] { result = publisher_.PublishAndWait({.routing_key = "out"}); }});
-  EXPECT_TRUE(absl::IsNotFound(result)) << result;
-}
-
 TEST_F(PublisherHandle, PublishesAtOnceOnTheLoopsThreadUnlessOthersWait) {
   broker_.Ready();
   loop_->executor()->Post([&] {

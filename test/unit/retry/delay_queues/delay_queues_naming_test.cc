@@ -49,19 +49,6 @@ TEST_F(DelayQueuesNamingTest, KeepTheHashedNameAfterItsLeaseEndsAndAfterALostCon
                                    "lapsed " + name, "declared " + name, "declared " + name));
 }
 
-TEST_F(DelayQueuesNamingTest, UseTheHashedNameIfTheHomeNodeIsDown) {
-  queues_->Acquire(kRoute, Keep());
-  Answer(absl::NotFoundError("home node 'rabbit@two' is down or inaccessible"));
-  EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
-  Answer(absl::NotFoundError("home node 'rabbit@two' is down or inaccessible"));
-  EXPECT_THAT(NameOfLastDeclare(), StartsWith("retry.1000."));
-  AnswerOk();
-  AnswerOk();
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_TRUE(acquired_[0].ok());
-  EXPECT_THAT(errors_[0], HasSubstr("rabbit@two"));
-}
-
 // Its declare is answered, then there is nothing to bind.
 TEST_F(DelayQueuesNamingTest, RepeatADeclareAfterNotFound) {
   queues_->Acquire(kRoute, Keep());

@@ -306,18 +306,6 @@ TEST_F(DelayQueuesTest, AnswerAllWaitingCallersWhenEverythingIsDropped) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-TEST_F(DelayQueuesTest, AnswerInTheOrderOfTheirQueuesWhenEverythingIsDropped) {
-  constexpr int kQueues = 20;
-  std::vector<int> answered;
-  for (int i = 0; i < kQueues; ++i) {
-    queues_->Acquire({.ttl = absl::Seconds(1 + i * 7 % kQueues)},
-                     [&answered, i](const absl::StatusOr<Lease>&) { answered.push_back(i); });
-  }
-  queues_->DropAll(absl::UnavailableError("connection lost"));
-  EXPECT_EQ(answered.size(), static_cast<std::size_t>(kQueues));
-  EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
-}
-
 TEST_F(DelayQueuesTest, IgnoreRepliesFromBeforeTheDrop) {
   queues_->Acquire(kRoute, Keep());
   queues_->DropAll(absl::UnavailableError("connection lost"));
@@ -329,40 +317,6 @@ TEST_F(DelayQueuesTest, IgnoreRepliesFromBeforeTheDrop) {
   EXPECT_EQ(acquired_.size(), 1U);
   AnswerOk();
   EXPECT_EQ(acquired_.size(), 2U);
-}
-
-TEST_F(DelayQueuesTest, WorkWithoutAnObserver) {
-  queues_ = std::make_unique<DelayQueues>(*this, testing::EnvironmentOf(time_, random_),
-                                          DelayQueueOptions{});
-  EXPECT_NE(Grant().name, nullptr);
-  EXPECT_THAT(events_, IsEmpty());
-}
-
-TEST_F(DelayQueuesTest, MayBeAcquiredAgainInACallback) {
-  queues_->Acquire(kRoute, [this](absl::StatusOr<Lease> lease) {
-    EXPECT_TRUE(lease.ok());
-    EXPECT_TRUE(Holds());
-    queues_->Acquire(kRoute, Keep());
-    queues_->Acquire(kWorkRoute, Keep());
-    EXPECT_THAT(acquired_, IsEmpty());
-  });
-  AnswerOk();
-  AnswerOk();
-  EXPECT_THAT(acquired_, IsEmpty());
-  time_.RunReady();
-  EXPECT_EQ(acquired_.size(), 1U);
-}
-
-TEST_F(DelayQueuesTest, MayBeAcquiredAgainInTheCallbackOfARefusal) {
-  queues_->Acquire(kRoute, [this](absl::StatusOr<Lease> lease) {
-    EXPECT_FALSE(lease.ok());
-    queues_->Acquire(kRoute, Keep());
-  });
-  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
-  EXPECT_THAT(acquired_, IsEmpty());
-  AnswerOk();
-  AnswerOk();
-  EXPECT_EQ(acquired_.size(), 1U);
 }
 
 TEST_F(DelayQueuesTest, MayBeDroppedInACallback) {

@@ -200,13 +200,6 @@ TEST(DelayQueueDeclaration, HasAllArgumentsOfAClassicDelayQueue) {
                                                  {"x-dead-letter-exchange", "work"}}));
 }
 
-TEST(DelayQueueDeclaration, SendsTheDefaultExchangeAsAnEmptyName) {
-  const DeclareParams params =
-      DelayQueueDeclaration({.ttl = absl::Seconds(1)}, {}, NameFamily::kPlain);
-  ASSERT_NE(params.queue.arguments.Find("x-dead-letter-exchange"), nullptr);
-  EXPECT_EQ(*params.queue.arguments.Find("x-dead-letter-exchange"), amqp::Value(""));
-}
-
 TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatIsDeletedWithTheQueue) {
   for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
     const DeclareParams params = DelayQueueDeclaration(kSecond, {}, family);

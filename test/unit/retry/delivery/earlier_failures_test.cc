@@ -96,14 +96,6 @@ TEST(EarlierFailures, FollowTheLongestKeyThatStartsThePath) {
   EXPECT_EQ(Failures({{"a", amqp::Table{{"b.n", 4_i64}}}, {"a.b", 7_i64}}, {"a.b.n"}), 4U);
 }
 
-TEST(EarlierFailures, FollowTheFirstOfTwoEqualKeys) {
-  amqp::Table twice;
-  twice.Append("a", amqp::Table{{"n", 1_i64}});
-  twice.Append("a", amqp::Table{{"n", 2_i64}, {"m", 2_i64}});
-  EXPECT_EQ(Failures(twice, {"a.n"}), 1U);
-  EXPECT_EQ(Failures(twice, {"a.m"}), 0U);
-}
-
 TEST(EarlierFailures, AreZeroIfAPathLeadsNowhere) {
   const amqp::Table headers = {{"a", amqp::Table{{"b", amqp::Table{{"n", 4_i64}}}}},
                                {"ab", amqp::Table{{"n", 4_i64}}},

@@ -73,17 +73,6 @@ TEST_F(SettlementTest, ADroppedSettlementFailsWithAnExplicitError) {
             absl::string_view::npos);
 }
 
-TEST_F(SettlementTest, AMovedSettlementSettlesOnce) {
-  {
-    Settlement first = Make();
-    Settlement second = std::move(first);
-    std::move(second).Settle(Outcome::Ok());
-  }
-  executor_->Run();
-  ASSERT_EQ(outcomes_.size(), 1u);
-  EXPECT_TRUE(outcomes_[0].status().ok());
-}
-
 TEST_F(SettlementTest, TheFirstOfTwoOutcomesCounts) {
   Settlement settlement = Make();
   std::move(settlement).Settle(Outcome::Ok());

@@ -238,14 +238,5 @@ TEST(NextRetry, MatchesTheDecisionsOfConsumers) {
   EXPECT_GT(given_up, 30);
 }
 
-TEST(NextRetry, IsAllowedUpToTheAgeAndNotBeyondIt) {
-  RetryOptions options = Doubling();
-  options.max_age = absl::Seconds(10);
-  EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(8)}),
-            absl::Seconds(2));
-  EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(9)}),
-            std::nullopt);
-}
-
 }  // namespace retry_policy_test
 }  // namespace retryq

@@ -114,20 +114,6 @@ TEST_F(Copy, StoresAllFieldsOfTheFailure) {
   EXPECT_EQ(HeaderBytes(), Encoded(HeadersOfRetried()));
 }
 
-TEST_F(Copy, IsReadBackAsItWasWritten) {
-  Build(MakeMessage());
-  const auto returned = Returned();
-  const Delivery::History history = ReadHistory(*returned, "orders");
-  EXPECT_EQ(history.failures, 3u);
-  EXPECT_EQ(history.first_failure, kFirstFailure);
-  EXPECT_EQ(history.not_before, kNotBefore);
-  EXPECT_EQ(history.delay, absl::Seconds(4));
-  EXPECT_EQ(history.last_error, "UNAVAILABLE: down");
-  EXPECT_EQ(history.id, "r-1");
-  EXPECT_EQ(history.exchange, "shop");
-  EXPECT_EQ(history.routing_key, "order.placed");
-}
-
 TEST_F(Copy, OfACopyDoesNotGrow) {
   Build(MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}}));
   const std::string first = HeaderBytes();
@@ -279,17 +265,6 @@ TEST_F(Copy, OmitsHeadersThatTheBrokerAddedOrRoutesBy) {
   EXPECT_EQ(HeaderBytes(), kept);
 }
 
-TEST_F(Copy, ReplacesItsOwnHeadersHoweverOftenTheyWerePresent) {
-  const amqp::Table own = HeadersOfRetried();
-  amqp::Table headers;
-  for (const auto& [name, value] : own.fields()) {
-    headers.Append(name, "old");
-    headers.Append(name, std::int64_t{-1});
-  }
-  Build(MakeMessage({.headers = headers}));
-  EXPECT_EQ(HeaderBytes(), Encoded(HeadersOfRetried()));
-}
-
 TEST_F(Copy, KeepsAllOtherHeadersByteForByteInTheirOrder) {
   amqp::RandomValues random(5);
   constexpr std::array kRemoved = {"x-death", "CC", "x-retry-count", "x-retry-id", "x-retry-error"};
@@ -314,15 +289,6 @@ TEST_F(Copy, KeepsHeadersThatNestTooDeepToDecode) {
   const std::string bytes = testing::NestedTableBytes(900);
   Build(MakeMessageWithHeaderBytes(bytes));
   EXPECT_TRUE(HeaderBytes().starts_with(bytes));
-}
-
-TEST_F(Copy, ReusedKeepsNothingOfThePreviousMessage) {
-  Build(MakeMessage({.properties = {.content_type = "text/plain", .priority = 3},
-                     .headers = amqp::Table{{"a", 1}}}));
-  Build(MakeMessage());
-  EXPECT_FALSE(copy_.properties().content_type);
-  EXPECT_FALSE(copy_.properties().priority);
-  EXPECT_EQ(HeaderBytes(), Encoded(HeadersOfRetried()));
 }
 
 TEST_F(Copy, ReusedWritesIntoTheSameBuffer) {

@@ -19,7 +19,6 @@
 namespace retryq {
 namespace poison_test {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::RecordedEvents;
 using testing::SimulatedBroker;
@@ -98,24 +97,6 @@ TEST_F(PoisonTest, KeepsItsCountWhenItIsMovedBeforeTheBrokerDropsIt) {
   EXPECT_EQ(attempts_.back(), 24U);
 }
 
-TEST_F(PoisonTest, IsRejectedOrDiscardedIfConfigured) {
-  DeclareQueue("quorum");
-  Publish("poison");
-  EXPECT_EQ(Deaths({.max_attempts = 2, .on_limit = OnLimit::kDiscard}), 2);
-  EXPECT_EQ(events_.Count(EventKind::kDiscarded), 1U);
-  EXPECT_EQ(rabbit_.Count(kQueue), 0U);
-  EXPECT_FALSE(rabbit_.HasQueue(kParked) && rabbit_.Count(kParked) > 0);
-}
-
-TEST_F(PoisonTest, CountsFromItsEarlierFailures) {
-  DeclareQueue("quorum");
-  Publish("poison", testing::Copied({{kRetryQueueHeader.data(), kQueue},
-                                     {kRetryCountHeader.data(), std::int64_t{3}},
-                                     {kRetryIdHeader.data(), "poison"}}));
-  EXPECT_EQ(Deaths({.max_attempts = 5}), 2);
-  EXPECT_THAT(attempts_, ElementsAre(3, 4));
-}
-
 TEST_F(PoisonTest, WithoutALimitOfAttemptsIsParkedAtItsAge) {
   DeclareQueue("quorum");
   Publish("poison");
@@ -145,13 +126,6 @@ TEST_F(PoisonTest, DoesNotAffectMessagesBehindItWithAPrefetchOfOne) {
   EXPECT_EQ(Deaths(retry), 3);
   EXPECT_EQ(events_.Count(EventKind::kHandled), 3U);
   EXPECT_EQ(rabbit_.Count(kParked), 1U);
-}
-
-TEST_F(PoisonTest, ReachesTheLimitByFailuresAndDeathsTogether) {
-  DeclareQueue("quorum");
-  Publish("poison", {{"x-message-retries", std::int64_t{2}}});
-  EXPECT_EQ(Deaths({.max_attempts = 5, .earlier_counts = {"x-message-retries"}}), 3);
-  EXPECT_THAT(attempts_, ElementsAre(2, 3, 4));
 }
 
 }  // namespace poison_test

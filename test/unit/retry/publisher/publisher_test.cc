@@ -136,13 +136,6 @@ TEST_F(PublisherTest, RepublishesMessagesThatMayNotHaveSurvivedACrash) {
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, ReportsAnUnroutableMessageWithoutDelay) {
-  NotingPublish pending("one");
-  Send(pending);
-  broker_.open()[0]->Return();
-  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kReturned));
-}
-
 TEST_F(PublisherTest, ReportsAsynchronouslyThatAPublishIsTooLarge) {
   NotingPublish pending("one");
   pending.fits = false;
@@ -310,18 +303,6 @@ TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
   EXPECT_THAT(OpenBodies(), ElementsAre("second"));
 }
 
-TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingAfterReconnecting) {
-  NotingPublish open("open", kSecond);
-  Send(open);
-  broker_.Lose();
-  NotingPublish late("late");
-  Send(late);
-  EXPECT_THAT(OpenBodies(), IsEmpty());
-  broker_.Ready();
-  time_.RunReady();
-  EXPECT_THAT(OpenBodies(), ElementsAre("late", "open"));
-}
-
 // During an alarm.
 TEST_F(PublisherTest, KeepsNothingOfPublishesCancelledWhileWaiting) {
   broker_.Block(true);
@@ -348,33 +329,6 @@ TEST_F(PublisherTest, IncreasesThePausesBetweenTries) {
   }
   EXPECT_GE(longest, absl::Seconds(15));
   EXPECT_LE(longest, absl::Seconds(30));
-}
-
-TEST_F(PublisherTest, MayCancelAConfirmedPublishThatWaits) {
-  auto pending = std::make_unique<NotingPublish>("one");
-  pending->safe_from = time_.SinceBoot() + absl::Seconds(2);
-  Send(*pending);
-  broker_.open()[0]->Confirm();
-  pending.reset();
-  time_.Advance(absl::Seconds(3));
-  EXPECT_EQ(publisher().size(), 0U);
-}
-
-TEST_F(PublisherTest, FindsTheMessageForWhichTheBrokerClosesTheChannel) {
-  NotingPublish first("first");
-  NotingPublish cause("cause");
-  NotingPublish last("last");
-  for (NotingPublish* pending : {&first, &cause, &last}) Send(*pending);
-  CloseChannel();
-  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
-  broker_.open()[0]->Confirm();
-  ASSERT_THAT(OpenBodies(), ElementsAre("cause"));
-  CloseChannel();
-  ASSERT_THAT(OpenBodies(), ElementsAre("last"));
-  broker_.open()[0]->Confirm();
-  EXPECT_THAT(first.ends, ElementsAre(SendResult::Kind::kSent));
-  EXPECT_THAT(cause.ends, ElementsAre(SendResult::Kind::kRefused));
-  EXPECT_THAT(last.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
 // A message that has closed the channel is never sent together with others again.
@@ -480,25 +434,6 @@ TEST_F(PublisherTest, PublishesTheNextIsolatedMessageWhileThePreviousOnePauses) 
   EXPECT_THAT(OpenBodies(), ElementsAre("second"));
 }
 
-// The cancelled publish may have been the cause.
-TEST_F(PublisherTest, RefusesNoMessageThatWasNotAloneOnTheChannel) {
-  auto called_off = std::make_unique<NotingPublish>("called off");
-  NotingPublish other("other");
-  Send(*called_off);
-  Send(other);
-  CloseChannel();
-  ASSERT_THAT(OpenBodies(), ElementsAre("called off"));
-  called_off.reset();
-  time_.RunReady();
-  ASSERT_THAT(OpenBodies(), ElementsAre("called off", "other"));
-  CloseChannel();
-  EXPECT_THAT(other.ends, IsEmpty());
-  time_.Advance(absl::Seconds(1));
-  ASSERT_THAT(OpenBodies(), ElementsAre("other"));
-  broker_.open()[0]->Confirm();
-  EXPECT_THAT(other.ends, ElementsAre(SendResult::Kind::kSent));
-}
-
 TEST_F(PublisherTest, CallsNoPublishWhileACancelledOneIsOpen) {
   auto first = std::make_unique<NotingPublish>("first");
   auto second = std::make_unique<NotingPublish>("second");
@@ -540,27 +475,6 @@ TEST_F(PublisherTest, RedeclaresEverythingIfAnExchangeIsMissing) {
   EXPECT_THAT(OpenBodies(), ::testing::UnorderedElementsAre("seconds", "minutes"));
   ASSERT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
   EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
-}
-
-TEST_F(PublisherTest, MayReceiveTheSamePublishAgainInItsCallback) {
-  NotingPublish pending("one");
-  pending.on_sent = [&] {
-    if (pending.ends.size() == 1) publisher().Send(pending);
-  };
-  Send(pending);
-  broker_.open()[0]->Confirm();
-  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
-  broker_.open()[0]->Confirm();
-  EXPECT_EQ(pending.ends.size(), 2U);
-}
-
-TEST_F(PublisherTest, MayDestroyAPublishInItsCallback) {
-  auto pending = std::make_unique<NotingPublish>("one");
-  pending->on_sent = [&] { pending.reset(); };
-  Send(*pending);
-  broker_.open()[0]->Confirm();
-  EXPECT_EQ(pending, nullptr);
-  EXPECT_EQ(publisher().size(), 0U);
 }
 
 }  // namespace publisher_test

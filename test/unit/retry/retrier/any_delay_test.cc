@@ -22,7 +22,6 @@ namespace any_delay_test {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::RecordedEvents;
 using testing::SimulatedProcess;
 using ::testing::SizeIs;
 
@@ -78,36 +77,6 @@ class AnyDelay : public ::testing::Test, protected testing::SimulatedWorld {
   std::vector<Call> calls_;
 };
 
-TEST_F(AnyDelay, NeedsOneHopIfItIsAStep) {
-  SimulatedProcess& process = Consume(RetriesAfter(absl::Minutes(5)));
-  Send("work", "one");
-  time_.Advance(absl::Minutes(6));
-  ASSERT_THAT(calls_, SizeIs(2));
-  EXPECT_EQ(process.events.Count(EventKind::kForwarded), 0U);
-  EXPECT_TRUE(rabbit_.HasQueue("retry.300000"));
-}
-
-TEST_F(AnyDelay, UsesEverShorterQueuesWithoutCallingTheHandler) {
-  SimulatedProcess& process = Consume(RetriesAfter(kOdd));
-  Send("work", "one");
-  time_.Advance(absl::Minutes(2));
-  ASSERT_THAT(calls_, SizeIs(2));
-  EXPECT_EQ(calls_[1].attempt, 1U);
-  EXPECT_EQ(calls_[1].delay, kOdd);
-  EXPECT_GE(calls_[1].at - calls_[0].at, kOdd);
-  EXPECT_LE(calls_[1].at - calls_[0].at, kOdd + absl::Milliseconds(20));
-  std::vector<std::string> way;
-  for (const RecordedEvents::Entry& entry : process.events.entries) {
-    if (entry.kind == EventKind::kRetried || entry.kind == EventKind::kForwarded) {
-      way.push_back(entry.delay_queue);
-    }
-  }
-  EXPECT_THAT(way, ElementsAre("retry.60000", "retry.30000", "retry.5000", "retry.3000",
-                               "retry.500", "retry.200", "retry.20"));
-  EXPECT_EQ(process.events.Last(EventKind::kRetried)->delay, kOdd);
-  EXPECT_LT(process.events.Last(EventKind::kForwarded)->delay, absl::Milliseconds(100));
-}
-
 TEST_F(AnyDelay, HidesItsHopsFromTheHandler) {
   bool seen = false;
   Consume([&](const Delivery& delivery) -> Outcome {
@@ -148,18 +117,6 @@ TEST_F(AnyDelay, ReportsThatClocksDifferByMinutes) {
   EXPECT_THAT(calls_, SizeIs(2)) << "it does not go round for ten minutes";
   ASSERT_EQ(behind.events.Count(EventKind::kOverridden), 1U);
   EXPECT_THAT(behind.events.Last(EventKind::kOverridden)->error, HasSubstr("clocks agree"));
-}
-
-TEST_F(AnyDelay, ReturnsOnlyToItsOwnQueueThroughANamedExchange) {
-  BindBoth();
-  Start().Consume({.queue = "work", .work_exchange = "shop", .retry = {.backoff = {.factor = 1.0}}},
-                  RetriesAfter(kOdd));
-  ASSERT_TRUE(rabbit_.Publish("shop", "order", {}, "one"));
-  time_.Advance(absl::Minutes(2));
-  EXPECT_THAT(calls_, SizeIs(2));
-  EXPECT_EQ(rabbit_.Count("mail"), 1U);
-  EXPECT_TRUE(rabbit_.HasQueue("retry.60000.direct"));
-  EXPECT_FALSE(rabbit_.HasQueue("retry.60000"));
 }
 
 TEST_F(AnyDelay, WaitsForTheLastMillisecondsWithoutAQueue) {
@@ -215,16 +172,6 @@ TEST_F(LastMilliseconds, AreAwaitedWhenItDrains) {
   EXPECT_TRUE(drained);
   EXPECT_THAT(calls_, SizeIs(1));
   ExpectNothingLeft();
-}
-
-TEST_F(LastMilliseconds, MayBeFollowedByAHandlerThatDestroysItsConsumer) {
-  Consume([this](const Delivery&) {
-    processes_.back()->consumers.clear();
-    return Outcome::Ok();
-  });
-  SendAlmostDue(absl::Milliseconds(19));
-  time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(rabbit_.Count("work"), 1U) << "unsettled: it went back";
 }
 
 // A message that a policy lets out of its delay queue before its delay is over.
@@ -394,21 +341,6 @@ TEST_F(Published, ForTooLongIsRefusedWithTheRemedy) {
   EXPECT_EQ(refusals, 2);
   EXPECT_THAT(std::string(answers_[0].message()), HasSubstr("delay must be at most 720h"));
   EXPECT_THAT(std::string(answers_[0].message()), HasSubstr("rounded up"));
-}
-
-TEST_F(Published, KeepsItsIdThroughAllHopsAndRetries) {
-  SimulatedProcess& process = Start();
-  std::vector<std::string> ids;
-  process.Consume({.queue = "work", .retry = {.backoff = {.jitter = 0.5}}},
-                  [&](const Delivery& delivery) -> Outcome {
-                    ids.emplace_back(delivery.id());
-                    return delivery.attempt() < 2 ? kDown : absl::OkStatus();
-                  });
-  DelayedPublisher(*process.client).PublishAfter(ToWork(), kOdd, Answer());
-  time_.Advance(absl::Minutes(5));
-  ASSERT_THAT(ids, SizeIs(3));
-  EXPECT_EQ(ids[0].size(), 32U);
-  EXPECT_THAT(ids, ::testing::Each(ids[0]));
 }
 
 }  // namespace any_delay_test

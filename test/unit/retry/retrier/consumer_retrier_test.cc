@@ -199,18 +199,6 @@ TEST_F(ConsumerRetrierTest, HoldsCopiesOfRequeuesUntilReturnsResume) {
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
 }
 
-TEST_F(ConsumerRetrierTest, HoldsMovedMessagesToo) {
-  Make("4.0.5");
-  deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails));
-  consumer_retrier_->PauseReturns();
-  Redeliver(15);
-  EXPECT_THAT(broker_.publishes, IsEmpty());
-  consumer_retrier_->ResumeReturns();
-  ASSERT_THAT(broker_.publishes, SizeIs(1));
-  LastPublish().Confirm();
-  EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
-}
-
 TEST_F(ConsumerRetrierTest, DoesNotHoldPlainRequeues) {
   Make("4.3.6");
   deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));

@@ -113,36 +113,5 @@ TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {
   EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
-TEST_F(HandlerCalls, AHandlerMayReadItsDeliveryAfterAbandoningIt) {
-  std::string body;
-  Start({.queue = "orders"}, Handler([this, &body](const Delivery& delivery) -> Outcome {
-          retrier_->Abandon();
-          body = delivery.body();
-          return absl::UnavailableError("down");
-        }));
-  Deliver({.body = "order 7"});
-  EXPECT_EQ(body, "order 7");
-  EXPECT_EQ(retrier_->open(), 0U);
-  EXPECT_THAT(broker_.publishes, IsEmpty());
-}
-
-TEST_F(HandlerCalls, ANestedHandlerMayAbandonBothDeliveries) {
-  int calls = 0;
-  std::vector<std::string> bodies;
-  Start({.queue = "orders"}, Handler([&, this](const Delivery& delivery) -> Outcome {
-          if (++calls == 1) {
-            Deliver({.body = "inner"});
-            Deliver({.body = "another, in a slot that is free again"});
-          } else {
-            retrier_->Abandon();
-          }
-          bodies.emplace_back(delivery.body());
-          return absl::UnavailableError("down");
-        }));
-  Deliver({.body = "outer"});
-  EXPECT_THAT(bodies, ElementsAre("inner", "another, in a slot that is free again", "outer"));
-  EXPECT_EQ(retrier_->open(), 0U);
-}
-
 }  // namespace handler_calls_test
 }  // namespace retryq

@@ -85,19 +85,6 @@ TEST_F(TargetChecksTest, ALostConnectionEndsTheTrust) {
   EXPECT_THAT(broker_.declares, SizeIs(2));
 }
 
-TEST_F(TargetChecksTest, ACallbackMayCheckAgain) {
-  int looks = 0;
-  broker_.on_declare = [&](const QueueDeclaration&) {
-    return ++looks == 1 ? absl::UnavailableError("the connection was reset") : absl::OkStatus();
-  };
-  checks_.Look({.exchange = "", .queue = "orders"}, [&](const absl::Status& there) {
-    EXPECT_TRUE(absl::IsUnavailable(there));
-    Look({.exchange = "", .queue = "orders"});
-  });
-  Settle();
-  EXPECT_THAT(answers_, AllOf(SizeIs(1), Each(Property(&absl::Status::ok, true))));
-}
-
 TEST_F(TargetChecksTest, DoesNotKeepThousandsOfTargetsForever) {
   for (int i = 0; i < 3000; ++i) {
     Look({.exchange = "", .queue = absl::StrCat("orders.", i)});
