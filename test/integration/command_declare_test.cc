@@ -61,13 +61,6 @@ TEST_F(CommandDeclare, DeclaresExchangesAndBindings) {
   EXPECT_EQ(peer_.Count("orders"), 3U);
 }
 
-TEST_F(CommandDeclare, BindsToAnExchangeOfTheBroker) {
-  const End end = Declare({"--queue", "orders", "--exchange", "amq.topic", "--routing-key", "#"});
-  EXPECT_EQ(end.code, 0) << end.err;
-  peer_.Publish("amq.topic", "k", "1");
-  EXPECT_EQ(peer_.Count("orders"), 1U);
-}
-
 TEST_F(CommandDeclare, NamesTheDifferenceToTheExistingQueueOrExchange) {
   ASSERT_EQ(Declare({"--queue", "short", "--argument", "x-max-length=5"}).code, 0);
   peer_.DeclareQueue("shy", {}, {.auto_delete = true});
@@ -123,15 +116,6 @@ TEST_F(CommandDeclare, AWorkerRedeclaresADeletedQueue) {
   peer_.Publish("", "new", "1");
   ASSERT_TRUE(run.Says("acked")) << run.err();
   EXPECT_TRUE(run.Stop());
-}
-
-TEST_F(CommandDeclare, TheFirstExampleOfTheHelpRuns) {
-  ASSERT_EQ(Declare({"--queue", "new"}).code, 0);
-  CommandRun send({"send", "--queue", "new", "order 42"}, vhost_.Url());
-  EXPECT_EQ(send.Wait(), 0) << send.err();
-  CommandRun work({"work", "--json", "--queue", "new", "--", "true"}, vhost_.Url());
-  EXPECT_TRUE(work.Says("acked")) << work.err();
-  EXPECT_TRUE(work.Stop());
 }
 
 }  // namespace command_declare_test

@@ -204,21 +204,6 @@ TEST_F(CommandDoctor, ChecksTheLeaseWithTheBroker) {
   EXPECT_EQ(diagnosis.Result("policies"), "problem");
 }
 
-TEST_F(CommandDoctor, ComparesDelayQueuesWithItsOptions) {
-  CommandRun worker = Work({}, "exit 1");
-  Publish("an order");
-  ASSERT_TRUE(worker.Says("retried"));
-  ASSERT_TRUE(worker.Stop());
-  const Diagnosis same = Doctor({});
-  EXPECT_EQ(same.Result("delay queues"), "ok");
-  EXPECT_THAT(same.Finding("delay queues"), HasSubstr("as these options declare them"));
-  const Diagnosis other = Doctor({"--margin", "5m"});
-  EXPECT_EQ(other.code, 0) << other.story;
-  EXPECT_EQ(other.Result("delay queues"), "warning");
-  EXPECT_THAT(other.Finding("delay queues"),
-              HasSubstr("retry.50 (x-expires is 120050 instead of 360050)"));
-}
-
 TEST_F(CommandDoctor, ReportsMissingQueuesThatWorkersMayNotDeclare) {
   const Arguments policy = {"--delays", "1s,10s", "--max-attempts", "3"};
   Arguments flags = {"--queue", "orders", "--no-declare"};
@@ -236,28 +221,6 @@ TEST_F(CommandDoctor, ReportsMissingQueuesThatWorkersMayNotDeclare) {
   const Diagnosis imported = Doctor(flags);
   EXPECT_EQ(imported.code, 0) << imported.story;
   EXPECT_EQ(imported.Result("delay queues"), "ok");
-}
-
-TEST_F(CommandDoctor, ReportsWhetherTlsIsUsed) {
-  if (!HasTlsUrl()) GTEST_SKIP() << "RETRYQ_TLS_URL names no port for TLS";
-  const Diagnosis diagnosis = Doctor({}, vhost_.TlsUrl());
-  EXPECT_EQ(diagnosis.Result("tls"), "ok");
-  EXPECT_EQ(diagnosis.Of("certificates").size(), 1U) << diagnosis.story;
-  EXPECT_EQ(Doctor({}, vhost_.TlsUrl("verify=verify_none")).Result("tls"), "warning");
-}
-
-class CommandDoctorOfTypes : public CommandDoctor {
- protected:
-  const TestVhost quorum_{{{"default_queue_type", "quorum"}}};
-};
-
-TEST_F(CommandDoctorOfTypes, ReportsTheDefaultQueueType) {
-  const Diagnosis diagnosis = Doctor({}, quorum_.Url());
-  EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
-  EXPECT_EQ(diagnosis.Result("default queue type"), "ok");
-  // RabbitMQ 3.10 knows no such setting.
-  const bool knows = diagnosis.Finding("version").find(" 3.10.") == std::string::npos;
-  EXPECT_THAT(diagnosis.Finding("default queue type"), HasSubstr(knows ? "quorum;" : "classic;"));
 }
 
 // What concerns all who use a broker.

@@ -111,12 +111,6 @@ TEST_F(CommandSendLines, ReportsFailuresInTheAnswersAndTheExitStatus) {
   EXPECT_THAT(BodiesIn("orders"), ::testing::UnorderedElementsAre("first", "last"));
 }
 
-TEST_F(CommandSendLines, DeclaresTheQueueThatIsMissing) {
-  const End end = SendLines("{\"id\":1,\"body\":\"b\"}\n", {"--queue", "new", "--declare"});
-  EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_EQ(peer_.Count("new"), 1U);
-}
-
 TEST_F(CommandSendLines, AnswersBeforeTheInputEnds) {
   CommandRun run =
       Shell("(echo '{\"id\":1,\"queue\":\"orders\"}'; sleep 1000) | exec " RETRYQ_COMMAND
@@ -171,15 +165,6 @@ TEST_F(CommandSendLines, UnwritableAnswersExitWith74) {
                          " send --lines >/dev/full; exit ${PIPESTATUS[1]}");
   EXPECT_EQ(run.Wait(), 74) << run.err();
   EXPECT_THAT(run.err(), HasSubstr("No space left on device"));
-}
-
-TEST_F(CommandSendLines, AMissingPermissionIsReportedInTheAnswer) {
-  const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^$", ".*"});
-  CommandRun run({"send", "--lines", "--queue", "orders"}, vhost_.UrlAs(user, user),
-                 "{\"id\":1}\n");
-  EXPECT_EQ(run.Wait(), 69) << run.err();
-  EXPECT_THAT(Answers(run.out()).at("1")["error"].get<std::string>(),
-              HasSubstr("remedy: grant the user 'write'"));
 }
 
 }  // namespace command_send_lines_test

@@ -70,14 +70,6 @@ TEST_F(CommandSend, DelaysToTheMillisecondForRetryqWorkers) {
             "1s234ms\n");
 }
 
-TEST_F(CommandSend, DelaysInQuorumQueues) {
-  const End end = Send({"--queue", "orders", "--delay", "1s", "--queue-type", "quorum", "later"});
-  ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("waits in retry.1000.orders.q"));
-  EXPECT_THAT(end.out, HasSubstr(" and arrives in queue orders after 1s\n"));
-  ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(20)));
-}
-
 TEST_F(CommandSend, ReportsAnUnroutableMessage) {
   peer_.DeclareExchange("shop", "topic");
   for (const Arguments& arguments :

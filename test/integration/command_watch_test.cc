@@ -64,20 +64,6 @@ TEST_F(CommandWatch, RespondsToKeys) {
   ExpectLeft(run);
 }
 
-TEST_F(CommandWatch, FollowsTheSizeOfTheTerminal) {
-  for (int minutes = 20; minutes < 50; ++minutes) {
-    peer_.DeclareQueue("retry." + std::to_string(minutes * 60'000));
-  }
-  TerminalRun run(Command());
-  ASSERT_TRUE(run.Shows("1-20 of 32"));
-  run.Resize(90, 14);
-  ASSERT_TRUE(run.Shows("1-10 of 32"));
-  run.Resize(120, 50);
-  ASSERT_TRUE(run.Shows("retry.2940000"));
-  run.Press("q");
-  EXPECT_EQ(run.Wait(), 0);
-}
-
 TEST_F(CommandWatch, ScrollsAndSorts) {
   for (int minutes = 20; minutes < 50; ++minutes) {
     peer_.DeclareQueue("retry." + std::to_string(minutes * 60'000));

@@ -121,16 +121,6 @@ TEST_F(RetryQuorumBeside, ADeletedWorkQueueBlocksAllThatShareItsDelayQueues) {
   EXPECT_FALSE(ComesBack(/*share=*/true, absl::Seconds(15)));
 }
 
-TEST_F(RetryQuorum, TheParkedQueueIsOfTheSameType) {
-  Client client(loop_, QuorumOptions());
-  const Consumer consumer = Consume(client, {.queue = "orders"},
-                                    calls_.Answer(Outcome::Park(absl::UnknownError("hopeless"))));
-  peer_.Publish("", "orders", "one");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
-  ASSERT_TRUE(RunUntil([&] { return vhost_.HasQueue("orders.parked"); }));
-  EXPECT_EQ(vhost_.Queue("orders.parked")->at("arguments").at("x-queue-type"), "quorum");
-}
-
 class RetryQuorumCrash : public OwnBrokerTest {};
 
 TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {

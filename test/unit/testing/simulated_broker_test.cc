@@ -14,7 +14,6 @@ namespace retryq::testing {
 namespace simulated_broker_test {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class SimulatedBrokerTest : public SimulatedRabbitMqTest {
@@ -59,33 +58,6 @@ class SimulatedBrokerTest : public SimulatedRabbitMqTest {
   Inbox inbox_;
 };
 
-TEST_F(SimulatedBrokerTest, ConfirmsPublishesThatAQueueAccepts) {
-  EXPECT_EQ(Publish("", "work").outcome, PublishOutcome::kConfirmed);
-  EXPECT_EQ(rabbit_.Count("work"), 1U);
-}
-
-TEST_F(SimulatedBrokerTest, ReturnsUnroutablePublishes) {
-  const PublishResult result = Publish("", "nowhere");
-  EXPECT_EQ(result.outcome, PublishOutcome::kReturned);
-  EXPECT_EQ(result.code, 312);
-}
-
-TEST_F(SimulatedBrokerTest, NacksPublishesThatAFullQueueRefuses) {
-  rabbit_.DeclareQueue("full", {{"x-max-length", 1}, {"x-overflow", "reject-publish"}});
-  EXPECT_EQ(Publish("", "full").outcome, PublishOutcome::kConfirmed);
-  EXPECT_EQ(Publish("", "full").outcome, PublishOutcome::kNacked);
-}
-
-TEST_F(SimulatedBrokerTest, DeliversUpToThePrefetchAndContinuesAfterAcks) {
-  for (const char* body : {"a", "b", "c"}) Send(body);
-  const auto subscription = Consume(/*prefetch=*/2);
-  ASSERT_THAT(inbox_.Bodies(), ElementsAre("a", "b"));
-  broker_.Ack(inbox_.messages[0]->delivery_tag);
-  time_.Advance(absl::Milliseconds(10));
-  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b", "c"));
-  EXPECT_EQ(rabbit_.Count("work"), 2U);
-}
-
 TEST_F(SimulatedBrokerTest, RequeuesUnackedMessagesOfAKilledClient) {
   Send("a");
   auto killed = std::make_unique<SimulatedBroker>(rabbit_);
@@ -129,32 +101,6 @@ TEST_F(SimulatedBrokerTest, AMessageInFlightMayArriveAfterTheCut) {
   EXPECT_EQ(rabbit_.Count("work"), 1U);
   broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
   broker_.CutPublishing({});
-  time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(rabbit_.Count("work"), 1U);
-}
-
-TEST_F(SimulatedBrokerTest, ConsumesAgainAfterACutAndAfterARestart) {
-  const auto subscription = Consume();
-  broker_.CutConsuming({});
-  time_.Advance(absl::Seconds(3));
-  rabbit_.ShutDown();
-  time_.Advance(absl::Seconds(3));
-  rabbit_.Start();
-  time_.Advance(absl::Seconds(3));
-  EXPECT_EQ(inbox_.subscribed, 3);
-  EXPECT_THAT(inbox_.interruptions, SizeIs(2));
-  Send("a");
-  time_.Advance(absl::Milliseconds(10));
-  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a"));
-}
-
-TEST_F(SimulatedBrokerTest, IgnoresAcksOfAnEarlierChannel) {
-  Send("a");
-  const auto subscription = Consume();
-  broker_.CutConsuming({});
-  time_.Advance(absl::Seconds(3));
-  ASSERT_THAT(inbox_.Bodies(), ElementsAre("a", "a"));
-  broker_.Ack(inbox_.messages[0]->delivery_tag);
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
@@ -318,15 +264,6 @@ INSTANTIATE_TEST_SUITE_P(Versions, SimulatedReturns, ::testing::Values("3.10.8",
                            std::replace(name.begin(), name.end(), '.', '_');
                            return name;
                          });
-
-TEST_F(SimulatedBrokerTest, ClosesCleanly) {
-  bool closed = false;
-  broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
-  broker_.Close([&] { closed = true; });
-  time_.Advance(absl::Seconds(1));
-  EXPECT_TRUE(closed);
-  EXPECT_EQ(rabbit_.Count("work"), 1U);
-}
 
 }  // namespace simulated_broker_test
 }  // namespace retryq::testing
