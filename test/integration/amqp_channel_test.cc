@@ -20,22 +20,6 @@ class AmqpChannel : public AmqpTest {
     AmqpTest::TearDown();
   }
 
-  // Puts `count` messages into the queue, numbered.
-  void Fill(const std::string& queue, int count) {
-    ChannelLog log;
-    const auto channel = admin_->OpenChannel(&log);
-    channel->ConfirmSelect([](const absl::Status&) {});
-    int open = count;
-    for (int i = 0; i < count; ++i) {
-      channel->Publish({.exchange = "", .routing_key = queue, .body = absl::StrCat(i)},
-                       [&](const PublishResult& result) {
-                         EXPECT_EQ(result.outcome, PublishOutcome::kConfirmed);
-                         --open;
-                       });
-    }
-    RunUntil(loop_, [&] { return open == 0; });
-  }
-
   ChannelLog log_;
   std::unique_ptr<Channel> channel_;
 };
@@ -74,63 +58,6 @@ TEST_F(AmqpChannel, DeclaresBindsPurgesAndDeletes) {
   RunUntil(loop_, [&] { return answers.size() == 7; });
   EXPECT_THAT(answers, ::testing::ElementsAre("queue", "exchange", "check", "bind", "confirm",
                                               "purge", "delete"));
-}
-
-TEST_F(AmqpChannel, ARefusalDoesNotAffectOtherChannels) {
-  ChannelLog other_log;
-  const auto other = admin_->OpenChannel(&other_log);
-  std::vector<absl::Status> answers;
-  channel_->DeclareQueue({.name = "no such queue", .passive = true},
-                         [&](const auto& ok) { answers.push_back(ok.status()); });
-  channel_->CheckExchange("amq.topic", [&](absl::Status status) { answers.push_back(status); });
-  RunUntil(loop_, [&] { return log_.closed.size() == 1; });
-  ASSERT_EQ(answers.size(), 2U);
-  EXPECT_TRUE(absl::IsNotFound(answers[0])) << answers[0];
-  EXPECT_THAT(std::string(answers[0].message()),
-              HasSubstr("looking for queue 'no such queue': 404"));
-  EXPECT_EQ(log_.closed[0].code, 404);
-  EXPECT_EQ(log_.closed[0].class_id, 50);
-  EXPECT_EQ(log_.closed[0].method_id, 10);
-  EXPECT_FALSE(channel_->is_open());
-
-  bool checked = false;
-  other->CheckExchange("amq.topic", [&](const absl::Status& status) {
-    EXPECT_TRUE(status.ok()) << status;
-    checked = true;
-  });
-  RunUntil(loop_, [&] { return checked; });
-
-  absl::Status late;
-  channel_->CheckExchange("amq.topic", [&](absl::Status status) { late = status; });
-  EXPECT_TRUE(late.ok());
-  RunUntil(loop_, [&] { return !late.ok(); });
-  EXPECT_TRUE(absl::IsUnavailable(late)) << late;
-  EXPECT_EQ(log_.closed.size(), 1U);
-}
-
-TEST_F(AmqpChannel, DeliversAcksAndRejects) {
-  const std::string queue = NewQueue();
-  Fill(queue, 10);
-  std::string tag;
-  channel_->Qos(0, [](const absl::Status&) {});
-  channel_->Consume({.queue = queue}, [&](absl::StatusOr<std::string> answer) { tag = *answer; });
-  RunUntil(loop_, [&] { return log_.deliveries.size() == 10; });
-  EXPECT_FALSE(tag.empty());
-  for (std::size_t i = 0; i < 10; ++i) {
-    EXPECT_EQ(log_.deliveries[i]->body, absl::StrCat(i));
-    EXPECT_EQ(log_.deliveries[i]->delivery_tag,
-              (DeliveryTag{.generation = channel_->generation(), .tag = i + 1}));
-  }
-  for (const std::uint64_t acked : {1U, 2U, 3U, 5U, 9U}) channel_->Ack(acked);
-  channel_->Ack(5);   // twice is once
-  channel_->Ack(77);  // never delivered
-  channel_->Reject(4, false);
-  channel_->Reject(6, true);
-  RunUntil(loop_, [&] { return log_.deliveries.size() == 11; });
-  EXPECT_EQ(log_.deliveries[10]->body, "5");
-  EXPECT_TRUE(log_.deliveries[10]->redelivered);
-  channel_.reset();  // 7, 8, 10 and the one delivered again are requeued
-  WaitForMessages(queue, 4);
 }
 
 TEST_F(AmqpChannel, SurvivesExhaustedChannelNumbers) {

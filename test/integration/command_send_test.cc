@@ -154,14 +154,6 @@ TEST_F(CommandSend, DeclaresTheQueueThatIsMissing) {
   EXPECT_EQ(Send({"--queue", "classic", "--declare", "--declare-type", "quorum", "b"}).code, 0);
 }
 
-TEST_F(CommandSend, DeliversAtAGivenTime) {
-  const std::string at =
-      absl::FormatTime(absl::RFC3339_sec, absl::Now() + absl::Seconds(2), absl::UTCTimeZone());
-  const End end = Send({"--queue", "orders", "--at", at, "later"});
-  ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("arrives in queue orders at " + at.substr(0, 19)));
-}
-
 // As doc/declaring_and_sending.md shows it.
 TEST_F(CommandSend, AWorkerRepliesToARequest) {
   peer_.DeclareQueue("answers");

@@ -84,23 +84,6 @@ TEST_P(CommandWaiting, ListsAMessageDelayedByAWorkerAndReleasesItAsARetry) {
   ASSERT_TRUE(work.Stop());
 }
 
-TEST_P(CommandWaiting, ListsAMessageSentWithADelay) {
-  if (IsClassic()) {
-    const End sent =
-        RunToEnd({"send", "--queue", "orders", "--delay", "10m", "--message-id", "m-1", "later"});
-    ASSERT_EQ(sent.code, 0) << sent.err;
-  } else {
-    DeclareDelayQueue();
-    peer_.Publish(DelayQueue(), "orders", "later", {.message_id = "m-1"});
-  }
-  EXPECT_THAT(Listed(), ElementsAre("m-1"));
-  EXPECT_EQ(Waiting("release").code, 0);
-  const amqp::MessagePtr message = peer_.Get("orders");
-  ASSERT_NE(message, nullptr);
-  EXPECT_EQ(message->body, "later");
-  EXPECT_EQ(message->properties.message_id, "m-1");
-}
-
 TEST_P(CommandWaiting, ListsMessagesOfAllDelayQueuesByDueTime) {
   DeclareDelayQueue();
   DeclareDelayQueue(absl::Minutes(5));

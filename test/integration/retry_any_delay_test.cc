@@ -115,30 +115,6 @@ TEST_F(RetryAnyDelay, RetryAfterIsExact) {
               absl::FormatDuration(kOdd).c_str());
 }
 
-TEST_F(RetryAnyDelay, ADelayedPublishReachesEveryQueueOfAnExchange) {
-  peer_.DeclareExchange("shop", "fanout");
-  peer_.DeclareQueue("mails");
-  Client client(loop_, Options());
-  std::vector<Consumer> consumers;
-  for (const char* queue : {"orders", "mails"}) {
-    peer_.Bind(queue, "shop");
-    Consumer consumer = Consume(client, {.queue = queue}, calls_.Succeed());
-    consumers.push_back(std::move(consumer));
-  }
-  const absl::Time begun = absl::Now();
-  absl::Status answer = absl::UnknownError("none");
-  DelayedPublisher(client).PublishAfter({.exchange = "shop", .routing_key = "k", .body = "one"},
-                                        kOdd,
-                                        [&](absl::Status status) { answer = std::move(status); });
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 2; }));
-  EXPECT_TRUE(answer.ok()) << answer;
-  for (const std::size_t call : {0U, 1U}) {
-    EXPECT_EQ(calls_[call].attempt(), 0U);
-    EXPECT_EQ(calls_[call].exchange(), "shop");
-  }
-  EXPECT_GE(absl::Now() - begun, kOdd);
-}
-
 TEST_F(RetryAnyDelay, IsKeptIfItsWorkerStops) {
   {
     Client client(loop_, Options());

@@ -69,27 +69,6 @@ TEST_F(RetryDelays, DoNotDependOnMessagesAheadInTheQueue) {
   EXPECT_EQ(calls_[3].body(), "slow");
 }
 
-TEST_F(RetryDelays, ArePassedToTheHandlerWithEarlierFailures) {
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(
-      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(2));
-
-  const absl::Time before = absl::Now();
-  peer_.Publish("", "orders", "one");
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
-
-  EXPECT_EQ(calls_[0].attempt(), 0U);
-  EXPECT_EQ(calls_[0].id(), "");
-  EXPECT_EQ(calls_[2].attempt(), 2U);
-  EXPECT_EQ(calls_[2].last_error(), "UNAVAILABLE: not yet");
-  EXPECT_EQ(calls_[2].history().delay, absl::Milliseconds(50));
-  EXPECT_EQ(calls_[2].id().size(), 32U);
-  EXPECT_EQ(calls_[2].id(), calls_[1].id());
-  EXPECT_EQ(calls_[2].first_failure(), calls_[1].first_failure());
-  EXPECT_THAT(calls_[2].first_failure().value_or(absl::InfinitePast()),
-              AllOf(Ge(before - absl::Milliseconds(1)), Lt(absl::Now())));
-}
-
 // What messages of one delay queue differ in.
 struct Kind {
   std::string name;

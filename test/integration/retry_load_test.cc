@@ -57,28 +57,6 @@ TEST_F(RetryLoad, HandlesTenThousandExactlyOnceAfterThreeFailuresEach) {
   }
 }
 
-TEST_F(RetryLoad, TwoWorkersShareOneQueue) {
-  constexpr int kMessages = 1000;
-  RecordedEvents second_events;
-  ClientOptions second_options = Options();
-  second_options.observer = &second_events;
-  const ConsumerOptions consumer_options = {
-      .queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 20};
-  Client first(loop_, Options());
-  Client second(loop_, second_options);
-  const auto one = first.Consume(consumer_options, FailTimes(2));
-  const auto other = second.Consume(consumer_options, FailTimes(2));
-  ASSERT_TRUE(one.ok() && other.ok());
-  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 2; }));
-  Publish(kMessages);
-  ASSERT_TRUE(RunUntil([&] { return referee_.done() == kMessages; }));
-
-  EXPECT_TRUE(referee_.EachHandledOnceAfter(2));
-  EXPECT_GT(events_.Count(EventKind::kHandled), 0U);
-  EXPECT_GT(second_events.Count(EventKind::kHandled), 0U);
-  EXPECT_EQ(vhost_.QueuesBeginning("retry.").size(), 1U);
-}
-
 TEST_F(RetryLoad, LosesNothingIfConnectionsAreLostDuringCopies) {
   constexpr int kMessages = 1000;
   bool failing = true;

@@ -32,15 +32,6 @@ class RetryStart : public RetryTest {
   }
 };
 
-TEST_F(RetryStart, AVhostWithoutRightsIsDenied) {
-  const std::string user = vhost_.AddUser(std::nullopt);
-  const absl::Status status = Start(vhost_.UrlAs(user, user));
-
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(vhost_.name()));
-  EXPECT_EQ(ExitCode(status), 77);
-}
-
 TEST_F(RetryStart, AWorkQueueThatIsAStreamIsRefused) {
   peer_.DeclareQueue("stream", {{"x-queue-type", "stream"}});
   const absl::Status status = Start(vhost_.Url(), {.queue = "stream"});
@@ -87,18 +78,6 @@ TEST_F(RetryStart, AcceptsEveryOtherKindOfParkedQueue) {
   Client client(loop_, Options());
   const Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
-}
-
-TEST_F(RetryStart, WaitsForAQueueThatIsDeletedLater) {
-  Client client(loop_, Options());
-  const Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
-
-  vhost_.DeleteQueue("orders");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) == 1; }));
-  peer_.DeclareQueue("orders");
-  peer_.Publish("", "orders", "one");
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 1; }));
 }
 
 // Retries one message and parks it: everything that a worker does.

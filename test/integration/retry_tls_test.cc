@@ -58,15 +58,5 @@ TEST_F(CommandTls, SendsAndWorks) {
   EXPECT_EQ(work.events("retried").size(), 1U);
 }
 
-TEST_F(CommandTls, ReportsWhyItDoesNotTrustTheBroker) {
-  CommandRun work({"work", "--json", "--queue", "orders", "--url",
-                   vhost_.TlsUrl("server_name_indication=other"), "--", "true"},
-                  "");
-  ASSERT_TRUE(work.Says("disconnected"));
-  ASSERT_TRUE(work.Stop());
-  EXPECT_THAT(work.events("disconnected")[0].at("error").get<std::string>(),
-              ::testing::HasSubstr("not for 'other'"));
-}
-
 }  // namespace retry_tls_test
 }  // namespace retryq::testing

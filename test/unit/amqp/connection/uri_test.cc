@@ -158,16 +158,6 @@ TEST(ParseUri, ReadsInitialFrameMax) {
   EXPECT_THAT(ErrorOf("amqp://host?initial_frame_max=4095"), HasSubstr("initial_frame_max"));
 }
 
-TEST(ParseUri, ReadsAmqpsAsTls) {
-  const auto options = ParseUri("amqps://host");
-  ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_EQ(options->tls, TlsOptions());
-  EXPECT_THAT(options->endpoints, ElementsAre(Endpoint{.host = "host", .port = 5671}));
-  EXPECT_THAT(ParseUri("amqps://[::1]:5673")->endpoints,
-              ElementsAre(Endpoint{.host = "::1", .port = 5673}));
-  EXPECT_FALSE(ParseUri("amqp://host")->tls);
-}
-
 TEST(ParseUri, ReadsEveryParameterOfTls) {
   const auto options = ParseUri(
       "amqps://host?cacertfile=/etc/ca%20files/ca.pem&certfile=client.pem&keyfile=client.key&"
@@ -179,13 +169,6 @@ TEST(ParseUri, ReadsEveryParameterOfTls) {
                                       .verify_peer = false,
                                       .server_name = "rabbit.example"}));
   EXPECT_EQ(options->auth_mechanism, AuthMechanism::kExternal);
-}
-
-TEST(ParseUri, AcceptsParameterValuesInAnyCase) {
-  EXPECT_EQ(ParseUri("amqps://host?auth_mechanism=EXTERNAL")->auth_mechanism,
-            AuthMechanism::kExternal);
-  EXPECT_EQ(ParseUri("amqps://host?auth_mechanism=Plain")->auth_mechanism, AuthMechanism::kPlain);
-  EXPECT_TRUE(ParseUri("amqps://host?verify=Verify_Peer")->tls->verify_peer);
 }
 
 TEST(ParseUri, NamesThePartOfTlsThatIsWrong) {

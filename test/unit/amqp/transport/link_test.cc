@@ -130,14 +130,6 @@ TEST_F(LinkTest, ReportsTheRoundTripTime) {
   EXPECT_LT(end_.link().RoundTrip(), absl::Seconds(10));
 }
 
-TEST_F(LinkTest, ReadsInputAsItArrives) {
-  end_.Say("a");
-  RunUntil(loop_, [this] { return end_.heard == "a"; });
-  end_.Say("b");
-  RunUntil(loop_, [this] { return end_.heard == "ab"; });
-  EXPECT_EQ(end_.reads, 2);
-}
-
 TEST_F(LinkTest, GathersInput) {
   end_.link().Gather(kEndless);
   end_.Say("a");

@@ -106,20 +106,6 @@ TEST_F(ReadPaceTest, DoesNotGatherIfTheCallerWaitsForAReply) {
             absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, ContinuesIfHalfAsMuchArrives) {
-  Gather();
-  EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 3}), kLongest);
-  EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 2}), absl::ZeroDuration());
-}
-
-TEST_F(ReadPaceTest, JudgesBurstsByTheirAverage) {
-  Gather();
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(ReadInPauses(kLongest, {.count = 200, .bytes = 60'000, .share = 0.4}), kLongest);
-    ReadInPauses(10 * kLongest, kNothing);
-  }
-}
-
 TEST_F(ReadPaceTest, HalvesThePauseSoonIfTheCallerWaits) {
   Gather();
   const Arrivals answer = {.count = 1, .share = 1};
@@ -246,29 +232,6 @@ TEST_F(BusyBroker, EndsOnceThePrefetchIsNoLongerUsedUp) {
   ReadBoth(absl::Seconds(1));
   delivered_.used_up = 0;
   EXPECT_EQ(ReadBoth(8 * kWhile), kLongest);
-}
-
-TEST_F(BusyBroker, StaysBusyIfThePrefetchIsSometimesNotUsedUp) {
-  ReadBoth(absl::Seconds(1));
-  for (int i = 0; i < 20; ++i) {
-    delivered_.used_up = 0;
-    ReadBoth(absl::Milliseconds(100));
-    delivered_.used_up = 512;
-    EXPECT_EQ(ReadBoth(kInterval), 4 * kLongest);
-  }
-}
-
-TEST_F(BusyBroker, IsReevaluatedOnANewConnection) {
-  ReadBoth(absl::Seconds(1));
-  leader_->Reset(ReadPace::kShortest);
-  EXPECT_EQ(ReadBoth(kWhile), kLongest);
-}
-
-TEST_F(ReadPaceTest, GathersNothingOnANewConnection) {
-  Gather();
-  pace_.Reset();
-  EXPECT_EQ(Read(absl::Milliseconds(31), absl::Microseconds(100)), absl::ZeroDuration());
-  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Microseconds(100)), kLongest);
 }
 
 TEST_F(ReadPaceTest, NeverGathersIfItsLimitIsTooShort) {

@@ -29,25 +29,6 @@ MessagesOptions Parked(const Arguments& arguments) {
   return OptionsIn(ParseParked(With(arguments)));
 }
 
-MessagesOptions Waiting(const Arguments& arguments) {
-  return OptionsIn(ParseWaiting(With(arguments)));
-}
-
-TEST_F(MessagesFlags, DefaultsToAllMessagesOfTheQueue) {
-  const MessagesOptions parked = Parked({"list"});
-  EXPECT_EQ(parked.work_queue, "orders");
-  EXPECT_EQ(parked.parked_queue, "orders.parked");
-  EXPECT_EQ(parked.place.connection.vhost, "v");
-  EXPECT_TRUE(parked.filter.empty());
-  EXPECT_FALSE(parked.limit || parked.target || parked.body_file || parked.ask || parked.json);
-  EXPECT_EQ(parked.window, 256);
-  EXPECT_EQ(Parked({"list", "--parked", "dead"}).parked_queue, "dead");
-  EXPECT_EQ(Waiting({"list"}).prefix, "retry");
-  EXPECT_EQ(Waiting({"list", "--prefix", "slow"}).prefix, "slow");
-  EXPECT_EQ(Waiting({"park", "--all"}).parked_queue, "orders.parked");
-  EXPECT_EQ(Waiting({"park", "--all", "--parked", "dead"}).parked_queue, "dead");
-}
-
 TEST_F(MessagesFlags, NameTheFileOfDroppedMessages) {
   EXPECT_THAT(Parked({"drop", "--all", "--yes"}).backup,
               ::testing::MatchesRegex("retryq-dropped-orders\\.parked-[0-9TZ.]+\\.jsonl"));

@@ -147,17 +147,6 @@ TEST(OutageSimulation, FailsCallsBeyondTheCapacity) {
   EXPECT_EQ(report.samples.at(3).failures, 600U);
 }
 
-// All messages fail together, so without jitter all come back together.
-TEST(OutageSimulation, SpreadsABurstByJitter) {
-  const OutageOptions outage = Burst(10'000, absl::Seconds(20));
-  const OutageReport none = Simulate(outage, Doubling());
-  const OutageReport full = Simulate(outage, Doubling(1.0));
-  EXPECT_EQ(none.most_calls_after, 10'000U);
-  EXPECT_EQ(none.recovery, absl::Seconds(11)) << "1 + 2 + 4 + 8 + 16 s after the start";
-  EXPECT_LT(full.most_calls_after, none.most_calls_after / 5);
-  EXPECT_EQ(full.handled, 10'000U);
-}
-
 TEST(OutageSimulation, DoesNotRecoverIfTheRateIsAboveTheCapacity) {
   OutageOptions outage = Outage(absl::Seconds(30));
   outage.capacity = 8;

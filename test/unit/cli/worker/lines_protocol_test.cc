@@ -76,17 +76,6 @@ TEST(LinesProtocol, DescribesTheMessage) {
             {"body", "two\nlines \"quoted\""}}));
 }
 
-TEST(LinesProtocol, HasAllFieldsEvenIfTheyAreEmpty) {
-  const Json line = Line({.body = ""});
-  EXPECT_EQ(line.at("body"), "");
-  EXPECT_EQ(line.at("retry_id"), "");
-  EXPECT_EQ(line.at("headers"), Json::object());
-  EXPECT_EQ(line.at("reply_to"), "");
-  EXPECT_EQ(line.at("priority"), nullptr);
-  EXPECT_EQ(line.at("timestamp"), nullptr);
-  EXPECT_EQ(line.size(), 23U);
-}
-
 TEST(LinesProtocol, EncodesABodyThatIsNotUtf8InBase64) {
   const Json line = Line({.body = "\xff\x01", .properties = {.message_id = "caf\xe9"}});
   EXPECT_EQ(line.at("body_base64"), "/wE=");

@@ -12,7 +12,6 @@ namespace retryq {
 namespace event_figures_test {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Le;
 using testing::RecordedEvents;
@@ -100,17 +99,6 @@ TEST_F(EventFigures, ReportTheTimeOfAConfirm) {
   EXPECT_THAT(Last(EventKind::kRetried).confirmed_after,
               ::testing::Optional(AllOf(Ge(absl::Milliseconds(200)), Le(absl::Milliseconds(250)))));
   EXPECT_FALSE(Last(EventKind::kFailed).confirmed_after);
-}
-
-TEST_F(EventFigures, CountMessagesInFlight) {
-  ConsumeSlowly();
-  time_.Advance(absl::Seconds(1));
-  for (int i = 0; i < 3; ++i) rabbit_.Publish("", "orders");
-  time_.Advance(absl::Seconds(1));
-  ASSERT_EQ(open_.size(), 3U);
-  for (Settlement& settlement : open_) std::move(settlement).Settle(Outcome::Ok());
-  time_.Advance(absl::Seconds(1));
-  EXPECT_THAT(InFlight(), ElementsAre(0U, 1U, 2U, 3U, 2U, 1U, 0U));
 }
 
 TEST_F(EventFigures, CountNothingInFlightAfterTheChannelCloses) {

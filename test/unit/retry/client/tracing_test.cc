@@ -259,16 +259,6 @@ TEST_F(Tracing, TellsAnAttemptThatIsAbandoned) {
   EXPECT_THAT(notes_.all, ElementsAre("attempt 0", "abandoned 0"));
 }
 
-TEST_F(Tracing, EndsAnAttemptWhenItIsSettled) {
-  std::vector<Settlement> open;
-  Consume([&](Delivery, Settlement settlement) { open.push_back(std::move(settlement)); });
-  Publish();
-  EXPECT_THAT(notes_.all, ElementsAre("attempt 0"));
-  std::move(open[0]).Settle(Outcome::Ok());
-  time_.Advance(absl::Seconds(1));
-  EXPECT_THAT(notes_.all, ElementsAre("attempt 0", "end acked 0"));
-}
-
 TEST_F(Tracing, EntersTheAttemptOnTheThreadOfTheHandler) {
   ConsumeWith({absl::UnavailableError("down"), Outcome::Ok()}, {.handler_threads = 1});
   Publish();

@@ -105,13 +105,6 @@ TEST_F(DelayQueuesQuorumTest, CoversConfirmsSoonAfterTheEpoch) {
   EXPECT_EQ(queues_->size(), 1U);
 }
 
-TEST_F(DelayQueuesQuorumTest, LeasesShowWhenTheyBecomeSafe) {
-  const absl::Duration made = time_.SinceBoot();
-  EXPECT_EQ(GrantQuorum().safe_from, made + absl::Seconds(2));
-  time_.Advance(absl::Minutes(1));
-  EXPECT_EQ(queues_->CurrentLease(kRoute).safe_from, made + absl::Seconds(2));
-}
-
 TEST_F(DelayQueuesQuorumTest, UsesTheNextSlotIfAStaleQueueHasThisOne) {
   queues_->Acquire(kRoute, Keep());
   const std::int64_t stamp = ExpiresOfLastDeclare();
@@ -138,27 +131,6 @@ TEST_F(DelayQueuesQuorumTest, UsesTheHashedNamesIfAllFourSlotsAreRefusedAndThenF
   ASSERT_THAT(acquired_, SizeIs(1));
   EXPECT_TRUE(absl::IsFailedPrecondition(acquired_[0].status()));
   EXPECT_THAT(declares_, IsEmpty());
-}
-
-TEST_F(DelayQueuesQuorumTest, WaitingCallersContinueWithTheQueueOfTheNextEpoch) {
-  queues_->Acquire(kRoute, Keep());
-  EXPECT_EQ(NameOfLastDeclare(), "retry.1000.q0");
-  time_.Advance(kEpoch);  // past 5 s it has gone on to the hashed name
-  ASSERT_FALSE(declares_.empty());
-  EXPECT_THAT(NameOfLastDeclare(), ::testing::EndsWith(".q1"));
-  while (declares_.size() > 1) declares_.pop_front();
-  AnswerOk();
-  time_.Advance(QuorumLease::kForming);
-  ASSERT_THAT(acquired_, SizeIs(1));
-  EXPECT_TRUE(queues_->Covers(acquired_[0].value()));
-}
-
-TEST_F(DelayQueuesQuorumTest, RedeclaresABrokenQueue) {
-  const Lease lease = GrantQuorum();
-  queues_->Broken(lease, "NO_ROUTE");
-  EXPECT_FALSE(Holds());
-  EXPECT_FALSE(queues_->Covers(lease));
-  EXPECT_EQ(*GrantQuorum().name, "retry.1000.q0");
 }
 
 TEST_F(DelayQueuesQuorumTest, CallersWaitWhileItFormsWithoutAnotherDeclare) {

@@ -126,24 +126,6 @@ TEST_F(DelayQueuesTest, RenewByOneDeclareWhileTheLeaseStillCovers) {
   EXPECT_TRUE(queues_->Covers(lease));
 }
 
-TEST_F(DelayQueuesTest, DeclareTwiceAgainAfterAGap) {
-  const Lease lease = Grant();
-  time_.Advance(kWindow / 2);  // the timer's renewal is on its way
-  ASSERT_EQ(declares_.size(), 1U);
-  queues_->CurrentLease(kRoute);
-  time_.Advance(kCoverage - kWindow / 2);
-  EXPECT_FALSE(queues_->Covers(lease));
-  AnswerOk();
-  EXPECT_FALSE(Holds());
-  ASSERT_EQ(declares_.size(), 1U);
-  AnswerOk();
-  const Lease again = queues_->CurrentLease(kRoute);
-  ASSERT_NE(again.name, nullptr);
-  EXPECT_NE(again.generation, lease.generation);
-  EXPECT_FALSE(queues_->Covers(lease));
-  EXPECT_TRUE(queues_->Covers(again));
-}
-
 TEST_F(DelayQueuesTest, CoverConfirmsUntilHalfTheMarginIsGone) {
   const Lease lease = Grant();
   time_.Advance(kCoverage - absl::Milliseconds(1));
@@ -209,15 +191,6 @@ TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDeletesIt) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-TEST_F(DelayQueuesTest, StayUsableAfterARefusedSecondDeclare) {
-  queues_->Acquire(kRoute, Keep());
-  AnswerOk();
-  Answer(absl::UnavailableError("lost"));
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_FALSE(acquired_[0].ok());
-  EXPECT_NE(Grant().name, nullptr);
-}
-
 TEST_F(DelayQueuesTest, KeepALeaseWhoseRenewalIsRefusedAndPauseBeforeTheNext) {
   const Lease lease = Grant();
   time_.Advance(kWindow / 2);
@@ -267,18 +240,6 @@ TEST_F(DelayQueuesTest, DoNotReportAnEndedLeaseAsBroken) {
   time_.Advance(kCoverage);
   queues_->Broken(lease, "NO_ROUTE");
   EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
-}
-
-TEST_F(DelayQueuesTest, IgnoreARenewalThatWasPendingWhenTheLeaseBroke) {
-  const Lease lease = Grant();
-  time_.Advance(kWindow / 2);
-  queues_->Broken(lease, "NO_ROUTE");
-  queues_->Acquire(kRoute, Keep());
-  ASSERT_EQ(declares_.size(), 1U);
-  AnswerOk();
-  EXPECT_THAT(acquired_, IsEmpty());
-  AnswerOk();
-  EXPECT_EQ(acquired_.size(), 1U);
 }
 
 TEST_F(DelayQueuesTest, RedeclareForCallersThatWaitedWhenTheLeaseBroke) {

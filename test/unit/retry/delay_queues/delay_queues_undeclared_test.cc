@@ -35,23 +35,6 @@ TEST_F(UndeclaredDelayQueuesTest, AreCheckedAndNeverDeclared) {
   EXPECT_EQ(*acquired_[0]->name, "retry.1000");
 }
 
-TEST_F(UndeclaredDelayQueuesTest, AreLeasedForEver) {
-  queues_->Acquire(kRoute, Keep());
-  AnswerOk();
-  time_.Advance(absl::Hours(24 * 365));
-  EXPECT_TRUE(Holds());
-  EXPECT_TRUE(queues_->Covers(*acquired_[0]));
-  EXPECT_THAT(declares_, IsEmpty());
-}
-
-TEST_F(UndeclaredDelayQueuesTest, HaveNoSlotsEvenAsQuorumQueues) {
-  Use({.queue_type = QueueType::kQuorum, .declare = false});
-  queues_->Acquire(kRoute, Keep());
-  AnswerOk();
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
-}
-
 TEST_F(UndeclaredDelayQueuesTest, AreMissingIfTheirExchangeIsMissing) {
   exchange_ = absl::NotFoundError("no exchange 'retry.1000'");
   queues_->Acquire(kRoute, Keep());
@@ -75,17 +58,6 @@ TEST_F(UndeclaredDelayQueuesTest, StayInUseAfterANackOrAMissingConfirm) {
   queues_->Avoid(kRoute);
   EXPECT_TRUE(Holds());
   EXPECT_THAT(declares_, IsEmpty());
-}
-
-TEST_F(UndeclaredDelayQueuesTest, AreCheckedAgainIfOneIsDeleted) {
-  queues_->Acquire(kRoute, Keep());
-  AnswerOk();
-  queues_->Broken(*acquired_[0], "NO_ROUTE");
-  EXPECT_FALSE(queues_->Covers(*acquired_[0]));
-  EXPECT_FALSE(Holds());
-  queues_->Acquire(kRoute, Keep());
-  AnswerOk();
-  EXPECT_TRUE(Holds());
 }
 
 TEST_F(UndeclaredDelayQueuesTest, WithALimitAreTreatedAsFullAfterANack) {

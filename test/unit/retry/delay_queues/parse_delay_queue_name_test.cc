@@ -117,15 +117,6 @@ TEST(ParseDelayQueueName, DistinguishesTheNamesOfDifferentWorkQueues) {
             (DelayQueueName{.ttl = absl::Seconds(1), .exchange = "a"}));
 }
 
-TEST(ParseDelayQueueName, ParsesItsParts) {
-  EXPECT_EQ(ParseDelayQueueName("retry.1000", "retry"), (DelayQueueName{.ttl = absl::Seconds(1)}));
-  EXPECT_EQ(
-      ParseDelayQueueName("retry.1000.direct.00c0ffee.q2", "retry"),
-      (DelayQueueName{.ttl = absl::Seconds(1), .direct = true, .hash = "00c0ffee", .slot = 2}));
-  EXPECT_EQ(ParseDelayQueueName("retry.315360000000", "retry"),
-            (DelayQueueName{.ttl = kMaxQueueLifetime}));
-}
-
 TEST(ParseDelayQueueName, RefusesAllOtherNames) {
   const std::vector<std::string> names = {"",
                                           "retry",

@@ -21,16 +21,6 @@ std::string HashedName(const DelayRoute& route, const DelayQueueOptions& options
   return DelayQueueDeclaration(route, options, NameFamily::kHashed).queue.name;
 }
 
-TEST(DelayQueueName, ContainsTheTtlInMilliseconds) {
-  EXPECT_EQ(PlainName(kSecond), "retry.1000");
-  EXPECT_EQ(PlainName({.ttl = absl::Hours(24 * 3649)}), "retry.315273600000");
-  EXPECT_EQ(PlainName(kSecond, {.prefix = "again"}), "again.1000");
-}
-
-TEST(DelayQueueName, MarksTheReturnThroughTheDefaultExchange) {
-  EXPECT_EQ(PlainName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct");
-}
-
 // These are on brokers: no version may change them.
 TEST(DelayQueueName, HashesTheArgumentsStably) {
   EXPECT_EQ(HashedName(kSecond), "retry.1000.c6d04246");
