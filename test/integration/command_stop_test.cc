@@ -69,6 +69,19 @@ TEST_F(CommandStop, ASecondSignalEndsTheCommands) {
   EXPECT_TRUE(run.events("failed").empty()) << run.Story();
 }
 
+TEST_F(CommandStop, AnyNumberOfSignalsLeavesNothingBehind) {
+  CommandRun run = Work({"--jobs", "2"}, WaitForGo());
+  for (int i = 0; i < 5; ++i) Publish("an order");
+  ASSERT_TRUE(HasStarted(run));
+  for (int i = 0; i < 20; ++i) {
+    run.Signal(i % 2 == 0 ? SIGTERM : SIGINT);
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_EQ(run.Wait(absl::Seconds(10)), 0) << run.Story();
+  EXPECT_TRUE(IsGone("started"));
+  EXPECT_TRUE(IsBack(5));
+}
+
 TEST_F(CommandStop, CommandsDoNotOutliveAWorkerThatIsKilled) {
   CommandRun run = Work({}, WaitForGo());
   Publish("an order");

@@ -38,6 +38,24 @@ class RetryCredentials : public OwnBrokerTest {
   ClientOptions options_;
 };
 
+TEST_F(RetryCredentials, AChangedPasswordIsUsedByTheNextConnection) {
+  const BrokerNode& node = broker().node();
+  node.Control({"add_user", "worker", "old"});
+  node.Control({"set_permissions", "-p", vhost_.name(), "worker", ".*", ".*", ".*"});
+  std::string password = "old";
+  options_.credentials = [&] { return Credentials{.user = "worker", .password = password}; };
+  Client client(loop_, options_);
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
+  ExpectCalls(2);
+
+  node.Control({"change_password", "worker", "new"});
+  password = "new";
+  node.Control({"close_all_user_connections", "worker", "rotated"});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 2; }));
+  ExpectCalls(2);
+}
+
 // A symmetric key, so that the test can sign tokens.
 class RetryTokens : public RetryCredentials {
  protected:

@@ -140,6 +140,19 @@ TEST_F(FirstLines, AcceptsHeadersOfEveryIntegerType) {
   EXPECT_EQ(message->properties.headers->FindInt64("int"), 7);
 }
 
+TEST_F(FirstLines, AcceptsABodyOfEveryKindOfText) {
+  const std::string text = "order";
+  const BodyView body(text);
+  EXPECT_EQ(absl::InvalidArgumentError(body).message(), "order");
+  EXPECT_EQ(absl::StrCat("bad ", body), "bad order");
+  const std::string copied = body;
+  const std::string_view viewed = body;
+  EXPECT_EQ(copied, viewed);
+  EXPECT_EQ(body, "order");
+  EXPECT_TRUE(body.starts_with("ord"));
+  EXPECT_EQ(::testing::PrintToString(body), "\"order\"");
+}
+
 struct Service {
   EventLoop loop;
   Client client{loop, {.url = "amqp://localhost", .name = "service"}};
