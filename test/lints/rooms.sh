@@ -4,7 +4,7 @@
 # src/retry knows no sockets, no event loop and no clock of its own. Sourced by test/lint.
 
 # Public headers that belong to no room and that src/amqp may use; of others only retryq/amqp/….
-readonly SHARED_HEADERS='event_loop delivery export broker/broker broker/clock broker/executor broker/random broker/timers'
+readonly SHARED_HEADERS='event_loop delivery duration export broker/broker broker/clock broker/executor broker/random broker/timers'
 # What src/cli may include of src/retry: what it must do as workers do.
 readonly RETRY_FOR_CLI='delivery/message_history publisher/parked_queue_rules'
 # What src/retry may include of src/loop: what computes, and the threads that handlers run on.
