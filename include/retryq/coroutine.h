@@ -285,7 +285,8 @@ class [[nodiscard]] Delay {
 // `co_await ResumeOn(executor)` continues on another executor, such as a pool of threads for
 // blocking calls, until the next `co_await`; `co_await ResumeOnLoop()` continues on the loop's
 // thread. There, and not before, the coroutines may use the client and the loop again. An executor
-// that is destroyed first retries the message. What returns elsewhere destroys its variables there.
+// that is destroyed first retries the message. A coroutine that returns on another thread destroys
+// its variables there.
 class [[nodiscard]] ResumeOn {
  public:
   explicit ResumeOn(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}

@@ -189,8 +189,7 @@ void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duratio
   }
 }
 
-void FlagReader::Read(std::string_view flag, const FlagText& text,
-                      std::vector<Duration>* values) {
+void FlagReader::Read(std::string_view flag, const FlagText& text, std::vector<Duration>* values) {
   if (!text) return;
   std::vector<Duration> read;
   for (const absl::string_view part : absl::StrSplit(*text, ',')) {

@@ -68,7 +68,7 @@ struct ReadResult {
 };
 
 // Reads the queues one after the other, and calls the action for each message that matches the
-// options, at most `limit` times. A queue is read once, or again as long as that removes messages.
+// options, at most `limit` times. A queue is read again if the action has removed messages from it.
 ReadResult ReadQueues(const MessagesOptions& options, const Scope& scope,
                       std::optional<std::uint64_t> limit, const Action& action);
 

@@ -50,7 +50,7 @@ class LeaseClock {
   absl::Duration renewal_due() const { return times_.renewal_due; }
   // From when declares no longer give a lease, so that another queue must be used.
   absl::Duration over_at() const { return times_.over_at; }
-  // From when the queue can be forgotten.
+  // When the broker has deleted the queue at the latest, so that its entry can be removed.
   absl::Duration end() const { return times_.end; }
   // From when the queue may be published to, once there is a lease.
   absl::Duration usable_from() const { return times_.usable_from; }

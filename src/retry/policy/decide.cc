@@ -308,7 +308,8 @@ std::optional<absl::Duration> NextRetry(const RetryOptions& options, const Failu
 }
 
 absl::Duration LongestDelay(const RetryOptions& options) {
-  absl::Duration longest = std::max<absl::Duration>(LongestDelay(options.backoff), options.max_retry_after);
+  absl::Duration longest =
+      std::max<absl::Duration>(LongestDelay(options.backoff), options.max_retry_after);
   for (const ErrorRule& rule : options.for_errors) {
     if (rule.backoff) longest = std::max(longest, LongestDelay(*rule.backoff));
   }

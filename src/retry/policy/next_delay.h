@@ -37,7 +37,7 @@ class FixedDelays {
   }
 
  private:
-  std::vector<Duration> delays_;  // after the first failures
+  std::vector<Duration> delays_;        // after the first failures
   std::optional<absl::Duration> last_;  // after all later failures, if it is the same for all
 };
 

@@ -46,7 +46,7 @@ TypeAnswer ReadTypeAnswer(const absl::Status& refusal) {
   const auto name = TextBetween(text, "inequivalent arg '", "'");
   if (!absl::IsFailedPrecondition(refusal) || !name) return {};
   if (*name == "durable" || *name == "auto_delete" || *name == "x-max-priority") {
-    return {.counts = false};  // no quorum queue is like that
+    return {.counts = false};  // a quorum queue cannot have these
   }
   if (*name == "x-queue-type") {
     if (text.find("current is 'quorum'") != std::string_view::npos) return {.counts = true};

@@ -76,7 +76,7 @@ class OpenDelivery final : private PendingPublish {
  public:
   enum class State {
     kFree,        // has no delivery
-    kDeciding,    // its next step is decided on, and carried out at once
+    kDeciding,    // the next step is being decided on
     kWaiting,     // waits for the rest of its delay
     kHandling,    // with the handler, or on the way to it
     kReturning,   // will be copied to its own queue when the flow of deliveries has ended
