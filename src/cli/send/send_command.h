@@ -53,7 +53,7 @@ absl::Status SendLines(const SendOptions& options);
 // default exchange.
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
 
-// Reports on stderr that spans are lost.
+// Reports on stderr that spans may be lost.
 void SayOfSpans(const std::string& why);
 
 // Returns whether a binding of an exchange matches this routing key. `exchange` and `bindings` are

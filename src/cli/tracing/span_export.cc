@@ -154,7 +154,7 @@ class SpanExport::Pipeline {
     if (timer_ != nullptr) return;
     const std::string why = troubles_->Take();
     if (why.empty()) return;
-    say_(absl::StrCat("spans are lost, as they cannot be sent to ", url_, ": ", why));
+    say_(absl::StrCat("spans to ", url_, " may be lost: ", why));
     timer_ = loop_.After(kReportEvery, [this] {
       const std::unique_ptr<Timer> fired = std::move(timer_);
       Report();

@@ -30,7 +30,7 @@ class SpanExport {
   static constexpr absl::Duration kPatience = absl::Seconds(2);
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);
 
-  // Called on the loop's thread with the reason why spans are lost, at most once every
+  // Called on the loop's thread with the reason why spans may be lost, at most once every
   // kReportEvery.
   using Say = std::function<void(const std::string& why)>;
 
