@@ -5,12 +5,13 @@
 
 namespace retryq::amqp {
 
-absl::Status FieldReader::Error(std::string_view what, WireReader wire, absl::Status table_status) {
+absl::Status FieldReader::Error(std::string_view what, WireReader wire,
+                                std::optional<TableView> invalid_table) {
   std::string text(what);
   if (!wire.ok()) {
     text += " ends early";
-  } else if (!table_status.ok()) {
-    absl::StrAppend(&text, ": ", table_status.message());
+  } else if (invalid_table) {
+    absl::StrAppend(&text, ": ", invalid_table->Validate().message());
   } else {
     absl::StrAppend(&text, " has bytes left over: ", wire.rest().size());
   }

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -118,7 +119,7 @@ class FieldReader {
   void Read(TableView& table) {
     bit_ = 0;
     table = TableView(wire_.LongString());
-    if (table_status_.ok()) table_status_ = table.Validate();
+    if (!invalid_table_ && !table.Validate().ok()) invalid_table_ = table;
   }
   template <typename T>
   void Read(const Reserved<T>&) {
@@ -129,19 +130,20 @@ class FieldReader {
   // Returns whether the fields were complete: a ProtocolError (502) about `what` if bytes are
   // missing or left over, or if a table is not valid.
   absl::Status Finish(std::string_view what) const {
-    return wire_.ok() && wire_.rest().empty() && table_status_.ok()
+    return wire_.ok() && wire_.rest().empty() && !invalid_table_
                ? absl::OkStatus()
-               : Error(what, wire_, table_status_);
+               : Error(what, wire_, invalid_table_);
   }
 
  private:
   // Static, so that the reader itself can stay in registers.
-  static absl::Status Error(std::string_view what, WireReader wire, absl::Status table_status);
+  static absl::Status Error(std::string_view what, WireReader wire,
+                            std::optional<TableView> invalid_table);
 
   WireReader wire_;
   std::uint8_t octet_ = 0;
   unsigned bit_ = 0;  // position of the next flag in octet_; 0: in a new octet
-  absl::Status table_status_;
+  std::optional<TableView> invalid_table_;  // the first one. A Status would cost a destructor
 };
 
 }  // namespace retryq::amqp

@@ -39,20 +39,8 @@ char* WriteFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_
   return writer.end();
 }
 
-// Reads a complete head.
-FrameHead HeadAt(const char* frame) {
-  return {.type = TypeAt(frame),
-          .channel = LoadBigEndian<std::uint16_t>(frame + 1),
-          .payload_size = LoadBigEndian<std::uint32_t>(frame + 3)};
-}
-
 std::size_t LimitOf(FrameType type, std::size_t frame_max) {
   return type == FrameType::kHeader ? std::max(frame_max, kMaxInboundHeaderFrame) : frame_max;
-}
-
-bool IsValid(FrameHead head, std::size_t frame_max) {
-  return IsFrameType(head.type) && head.frame_size() <= LimitOf(head.type, frame_max) &&
-         (head.type != FrameType::kHeartbeat || (head.channel == 0 && head.payload_size == 0));
 }
 
 absl::Status UnknownType(FrameType type) {
@@ -83,17 +71,6 @@ absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std:
   const FrameHead head = HeadAt(buffer.data());
   if (!IsValid(head, frame_max)) return Fault(head, frame_max);
   return head;
-}
-
-bool ReadFrame(std::string_view buffer, std::size_t frame_max, FrameView* frame) {
-  if (buffer.size() < kFrameOverhead) return false;
-  const FrameHead head = HeadAt(buffer.data());
-  if (!IsValid(head, frame_max) || buffer.size() < head.frame_size()) return false;
-  if (buffer[kFrameHeadSize + head.payload_size] != kFrameEnd) return false;
-  *frame = {.type = head.type,
-            .channel = head.channel,
-            .payload = {buffer.data() + kFrameHeadSize, head.payload_size}};
-  return true;
 }
 
 absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max) {

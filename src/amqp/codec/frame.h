@@ -46,6 +46,27 @@ struct FrameView {
   std::size_t frame_size() const { return payload.size() + kFrameOverhead; }
 };
 
+// Reads a complete head.
+inline FrameHead HeadAt(const char* frame) {
+  return {.type = FrameType{static_cast<std::uint8_t>(*frame)},
+          .channel = LoadBigEndian<std::uint16_t>(frame + 1),
+          .payload_size = LoadBigEndian<std::uint32_t>(frame + 3)};
+}
+
+// Whether a frame may begin like this.
+inline bool IsValid(FrameHead head, std::size_t frame_max) {
+  switch (head.type) {
+    case FrameType::kMethod:
+    case FrameType::kBody:
+      return head.frame_size() <= frame_max;
+    case FrameType::kHeader:
+      return head.frame_size() <= frame_max || head.frame_size() <= kMaxInboundHeaderFrame;
+    case FrameType::kHeartbeat:
+      return head.channel == 0 && head.payload_size == 0;
+  }
+  return false;
+}
+
 // Reading. Both functions look at the start of `buffer`, the bytes received and not yet consumed,
 // and return nullopt while it is too short. Errors are ProtocolErrors (501): an unknown type, a
 // size above the limit (`frame_max`, except for header frames), a heartbeat with a payload or a
@@ -62,7 +83,16 @@ absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std:
 
 // For frames one after the other: returns whether `buffer` begins with a whole valid frame, and
 // fills it in. If not, `NextFrame` returns why.
-bool ReadFrame(std::string_view buffer, std::size_t frame_max, FrameView* frame);
+inline bool ReadFrame(std::string_view buffer, std::size_t frame_max, FrameView* frame) {
+  if (buffer.size() < kFrameOverhead) return false;
+  const FrameHead head = HeadAt(buffer.data());
+  if (!IsValid(head, frame_max) || buffer.size() < head.frame_size()) return false;
+  if (buffer[kFrameHeadSize + head.payload_size] != kFrameEnd) return false;
+  *frame = {.type = head.type,
+            .channel = head.channel,
+            .payload = {buffer.data() + kFrameHeadSize, head.payload_size}};
+  return true;
+}
 
 // Writing. All `Append…` functions append to `out`.
 

@@ -115,7 +115,14 @@ class WireReader {
     return bytes;
   }
 
-  std::string_view ShortString() { return Bytes(Integer<std::uint8_t>()); }
+  // The same as Bytes(Integer<std::uint8_t>()), with one check.
+  std::string_view ShortString() {
+    const std::size_t size = rest_.empty() ? 0 : static_cast<std::uint8_t>(rest_.front());
+    if (size >= rest_.size()) return Bytes(rest_.size() + 1);
+    const std::string_view text(rest_.data() + 1, size);
+    rest_.remove_prefix(1 + size);
+    return text;
+  }
   std::string_view LongString() { return Bytes(Integer<std::uint32_t>()); }
 
   // Whether all reads so far were within the bytes.

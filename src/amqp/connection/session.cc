@@ -257,12 +257,14 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
       if (!fault.ok()) OnProtocolError(rest, fault);
       break;
     }
-    if (MustWait(frame)) {
+    if (frame.type == FrameType::kBody && MustWait(frame)) {
       if (heartbeat_) heartbeat_->OnReceived();  // the peer's next data waits in the socket
       HandleRestAfter(kLookAgain);
       break;
     }
-    if (const absl::Status status = OnFrame(frame); !status.ok()) OnProtocolError(rest, status);
+    const absl::Status status =
+        frame.channel == 0 ? OnConnectionFrame(frame) : OnChannelFrame(frame);
+    if (!status.ok()) OnProtocolError(rest, status);
     used += frame.frame_size();
   }
   return used;
@@ -276,13 +278,11 @@ void Session::HandleRestAfter(absl::Duration pause) {
 }
 
 bool Session::MustWait(const FrameView& frame) const {
-  if (frame.type != FrameType::kBody || state_ != State::kOpen) return false;
   const Channel::Impl* const channel = FindChannel(frame.channel);
-  return channel != nullptr && channel->IsFull();
+  return channel != nullptr && state_ == State::kOpen && channel->IsFull();
 }
 
-absl::Status Session::OnFrame(const FrameView& frame) {
-  if (frame.channel != 0) return OnChannelFrame(frame);
+absl::Status Session::OnConnectionFrame(const FrameView& frame) {
   if (frame.type == FrameType::kHeartbeat) return absl::OkStatus();
   if (frame.type != FrameType::kMethod) {
     return ProtocolError(ReplyCode::kChannelError, "channel 0 carries no content");
