@@ -228,10 +228,12 @@ void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
   const std::uint64_t tag = message->delivery_tag.tag;
   const bool is_small = message->left_out > 0 && message->left_out <= MaxBody();
   if (is_small && (tag == has_no_room_ || *bodies_ > 0)) return OnNoRoom(tag);
-  Deliver(Counted(std::move(message)));
+  // Smaller bodies do not count.
+  if (message->body.size() >= ChannelListener::kLeastAnnounced) message = Counted(message);
+  Deliver(std::move(message));
 }
 
-void QueueSubscription::Deliver(MessagePtr message) {
+void QueueSubscription::Deliver(MessagePtr&& message) {
   if (delivery_delay_ != nullptr) {
     delayed_.push_back(std::move(message));
   } else {
@@ -268,12 +270,10 @@ std::uint16_t QueueSubscription::Prefetch() const {
   return params_.prefetch == 0 ? fewer_ : std::min(fewer_, params_.prefetch);
 }
 
-MessagePtr QueueSubscription::Counted(MessagePtr message) const {
+MessagePtr QueueSubscription::Counted(const MessagePtr& message) const {
   const std::uint64_t size = message->body.size();
-  if (size < ChannelListener::kLeastAnnounced) return message;  // does not count
   *bodies_ += size;
-  const Message* const counted = message.get();
-  return {counted, [bodies = bodies_, size, message = std::move(message)](const Message*) mutable {
+  return {message.get(), [bodies = bodies_, size, message = message](const Message*) mutable {
             message.reset();
             *bodies -= size;
           }};

@@ -108,12 +108,12 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   std::uint16_t Prefetch() const;
 
   // Passes on a delivery that has arrived.
-  void Deliver(MessagePtr message);
+  void Deliver(MessagePtr&& message);
 
   // The limit of memory for bodies, see ConsumeParams::max_body. A message that does not fit is
   // requeued, and comes again later.
   std::uint64_t MaxBody() const;
-  MessagePtr Counted(MessagePtr message) const;
+  MessagePtr Counted(const MessagePtr& message) const;
   void OnNoRoom(std::uint64_t tag);
   void RequeueUnread();
   void AwaitRoom();

@@ -195,7 +195,11 @@ void Channel::Impl::AddConsumer(std::string_view consumer_tag) {
 }
 
 bool Channel::Impl::Consumes(std::string_view consumer_tag) const {
-  return std::find(consumers_.begin(), consumers_.end(), consumer_tag) != consumers_.end();
+  // A loop of its own, because nearly always the first one of one is found.
+  for (const std::string& tag : consumers_) {
+    if (tag == consumer_tag) return true;
+  }
+  return false;
 }
 
 absl::Status Channel::Impl::CountForcedAnswer() {
@@ -246,7 +250,7 @@ absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& r
   return ProtocolError(ReplyCode::kInternalError, "it returns a message that was not published");
 }
 
-absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
+absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message>&& message) {
   const std::uint64_t tag = message->delivery_tag.tag;
   if (!acks_.OnDelivered(tag)) {
     return ProtocolError(ReplyCode::kPreconditionFailed,

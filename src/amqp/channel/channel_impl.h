@@ -208,7 +208,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   absl::Status OnDeliver(const method::BasicDeliver& deliver);
   absl::Status OnReturn(const method::BasicReturn& returned);
   absl::Status OnReturned(const Message& message, const Returned& returned);
-  absl::Status OnDelivered(std::shared_ptr<Message> message);
+  absl::Status OnDelivered(std::shared_ptr<Message>&& message);
 
   // Quorum queues may deliver before consume-ok, so a consumer counts from its request on.
   void AddConsumer(std::string_view consumer_tag);

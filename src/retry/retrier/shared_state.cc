@@ -38,12 +38,6 @@ void GuardedObserver::OnEvent(const Event& event) {
   texts_ = std::move(texts);
 }
 
-void GuardedObserver::Tell(const Event& event) {
-  ++telling_;
-  CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(event); });
-  --telling_;
-}
-
 std::shared_ptr<SharedState> SharedState::Create(Broker& broker, Environment environment,
                                                  DelayQueueOptions options,
                                                  std::unique_ptr<Broker> owned,

@@ -43,7 +43,11 @@ class GuardedObserver final : public Observer {
   void Close() { observer_ = nullptr; }
 
  private:
-  void Tell(const Event& event);
+  void Tell(const Event& event) {
+    ++telling_;
+    CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(event); });
+    --telling_;
+  }
 
   Observer* observer_;
   int& telling_;
