@@ -110,6 +110,13 @@ struct DeliveryFacts {
   absl::Time read_at = {};
 };
 
+// Whether there are any facts to read, or decisions to make, before the handler is called. If not,
+// the message arrives for the first time, and comes straight from its publisher: its history is its
+// exchange and its routing key.
+inline bool HasHistory(const amqp::Message& message) {
+  return message.properties.headers.has_value() || message.redelivered || message.left_out > 0;
+}
+
 // Reads a delivery to a consumer with these options, in one walk over its headers. `timed_out` has
 // the consumer's timeouts; those that are counted now are removed from it. `counts` is false if the
 // queue is known not to count deliveries.

@@ -188,9 +188,11 @@ class RetrierImpl final {
   };
 
   DeliveryHandler Deliver(Call call);
-  static void Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message);
+  static void Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr&& message);
+  void DeliverWithHistory(const std::shared_ptr<const Wrapped>& wrapped,
+                          amqp::MessagePtr&& message);
   Step Decide(const DeliveryFacts& facts) const;
-  Id Take(amqp::MessagePtr message, const Delivery::History& history, bool is_counted);
+  Id Take(amqp::MessagePtr&& message, const Delivery::History& history, bool is_counted);
   void Skip(amqp::MessagePtr message, const Delivery::History& history);
   static void CallHandlerOf(const Wrapped& wrapped, Id id);
   void ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts);
@@ -391,25 +393,33 @@ DeliveryHandler RetrierImpl::Deliver(Call call) {
   };
 }
 
-// Reads the facts of a delivery, decides on its first step, and carries that out.
-void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message) {
+void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped,
+                          amqp::MessagePtr&& message) {
   const AlivePtr<RetrierImpl>& self = wrapped->retrier;
   if (!self) return;
-  DeliveryFacts facts =
-      ReadFacts(*message, self->options_, *self->shared_->environment().clock, self->timed_out_,
-                self->context_.counted_returns.counts().value_or(true));
-  Step step = self->Decide(facts);
+  if (HasHistory(*message)) return self->DeliverWithHistory(wrapped, std::move(message));
+  const Delivery::History none{.exchange = message->exchange, .routing_key = message->routing_key};
+  CallHandlerOf(*wrapped, self->Take(std::move(message), none, /*is_counted=*/true));
+}
+
+// Reads the facts of a delivery, decides on its first step, and carries that out.
+void RetrierImpl::DeliverWithHistory(const std::shared_ptr<const Wrapped>& wrapped,
+                                     amqp::MessagePtr&& message) {
+  const AlivePtr<RetrierImpl>& self = wrapped->retrier;
+  DeliveryFacts facts = ReadFacts(*message, options_, *shared_->environment().clock, timed_out_,
+                                  context_.counted_returns.counts().value_or(true));
+  Step step = Decide(facts);
   if (!self) return;  // a backoff function has destroyed it
   const bool is_counted = step.failures == facts.stated_failures;
   facts.history.failures = step.failures;
   if (step.kind == Step::Kind::kSkip) {
-    self->Skip(std::move(message), facts.history);
+    Skip(std::move(message), facts.history);
     return;
   }
-  self->context_.counted_returns.Learn(facts);
-  const Id id = self->Take(std::move(message), facts.history, is_counted);
-  OpenDelivery& delivery = *self->places_[id.place]->delivery;
-  self->ReportIfEarly(delivery.delivery(), facts);
+  context_.counted_returns.Learn(facts);
+  const Id id = Take(std::move(message), facts.history, is_counted);
+  OpenDelivery& delivery = *places_[id.place]->delivery;
+  ReportIfEarly(delivery.delivery(), facts);
   if (!self) return;
   switch (step.kind) {
     case Step::Kind::kHandle:
@@ -446,7 +456,7 @@ Step RetrierImpl::Decide(const DeliveryFacts& facts) const {
   return context_.policy.Decide(facts, *shared_->environment().random);
 }
 
-RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::History& history,
+RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr&& message, const Delivery::History& history,
                                   bool is_counted) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(places_.size()));

@@ -42,6 +42,28 @@ amqp::MessagePtr Returned(amqp::Table headers) {
   return MakeMessage({.exchange = "", .routing_key = "orders", .headers = std::move(headers)});
 }
 
+// Without a history, a message has only the facts that a retrier assumes without reading them.
+TEST(History, IsMissingIfThereIsNothingToRead) {
+  const auto fresh = MakeMessage({.exchange = "shop", .routing_key = "order.placed"});
+  EXPECT_FALSE(HasHistory(*fresh));
+  const DeliveryFacts facts =
+      ReadFactsOf(*fresh, {.queue = "orders", .retry = {.earlier_counts = {"x-death", "count"}}});
+  EXPECT_EQ(facts.history.exchange, "shop");
+  EXPECT_EQ(facts.history.routing_key, "order.placed");
+  EXPECT_EQ(facts.history.id, "");
+  EXPECT_EQ(facts.history.failures, 0u);
+  EXPECT_EQ(facts.stated_failures, 0u);
+  EXPECT_EQ(facts.redeliveries.count, 0u);
+  EXPECT_EQ(facts.left, absl::ZeroDuration());
+  EXPECT_FALSE(facts.near_delivery_limit || facts.others_retry || facts.came_back || facts.early);
+
+  EXPECT_TRUE(HasHistory(*MakeMessage({.headers = amqp::Table()})));
+  EXPECT_TRUE(HasHistory(*MakeMessage({.redelivered = true})));
+  const auto left_out = MakeMessage();
+  left_out->left_out = 1;
+  EXPECT_TRUE(HasHistory(*left_out));
+}
+
 // Of a message with these headers nothing is known, except for this id.
 void ExpectFresh(const amqp::Table& headers, const std::string& queue = "orders",
                  std::string_view id = "") {
