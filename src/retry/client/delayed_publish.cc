@@ -195,7 +195,7 @@ std::optional<DelayRoute> DelayedPublish::Route() const {
   return route;
 }
 
-bool DelayedPublish::Fill(PublishParams* params) {
+bool DelayedPublish::Fill(PublishParams* params, absl::Time /*now*/) {
   if (!IsDelayed()) params->exchange = message_.exchange;
   params->routing_key = message_.routing_key;
   params->body = *body_;

@@ -48,7 +48,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
 
  private:
   std::optional<DelayRoute> Route() const override;
-  bool Fill(PublishParams* params) override;
+  bool Fill(PublishParams* params, absl::Time now) override;
   void OnSent(const SendResult& result) override;
   std::string_view Origin() const override { return message_.routing_key; }
   std::string_view Id() const override { return message_.message_id; }

@@ -20,6 +20,9 @@ class CurrentEntries {
     return last_;
   }
 
+  // Returns the entry that was found last; null if it may have been erased since.
+  DelayQueueEntry* last() const { return last_; }
+
   // Replaces the entry of its route. `entry` must live until it is erased or replaced.
   void Set(DelayQueueEntry& entry) {
     entries_[entry.key()] = &entry;
@@ -39,7 +42,7 @@ class CurrentEntries {
  private:
   absl::flat_hash_map<DelayRouteKey, DelayQueueEntry*, DelayRouteKey::Hash, DelayRouteKey::Equal>
       entries_;
-  DelayQueueEntry* last_ = nullptr;  // found by the last `Find`
+  DelayQueueEntry* last_ = nullptr;
 };
 
 }  // namespace retryq

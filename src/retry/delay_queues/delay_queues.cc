@@ -36,7 +36,8 @@ class DelayQueues::Impl {
   Impl(Broker& broker, Environment environment, DelayQueueOptions options)
       : broker_(broker), environment_(std::move(environment)), options_(std::move(options)) {}
 
-  Lease CurrentLease(const DelayRoute& route);
+  Lease CurrentLease(const DelayRoute& route) { return CurrentLease(route, Now()); }
+  Lease CurrentLease(const DelayRoute& route, absl::Duration now);
   void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
   absl::Duration RefusedFor(const DelayRoute& route) const;
   void RetryNow();
@@ -104,6 +105,7 @@ class DelayQueues::Impl {
 };
 
 DelayQueues::Impl::Entry* DelayQueues::Impl::Find(std::uint64_t id) const {
+  if (Entry* const last = current_.last(); last != nullptr && last->id() == id) return last;
   const auto found = entries_.find(id);
   return found == entries_.end() ? nullptr : found->second.get();
 }
@@ -123,11 +125,9 @@ void DelayQueues::Impl::Erase(Entry& entry) {
   entries_.erase(entry.id());
 }
 
-Lease DelayQueues::Impl::CurrentLease(const DelayRoute& route) {
+Lease DelayQueues::Impl::CurrentLease(const DelayRoute& route, absl::Duration now) {
   Entry* const entry = current_.Find(route);
-  if (entry == nullptr) return {};
-  const absl::Duration now = Now();
-  return entry->Allows(now) ? NewLease(*entry, now) : Lease();
+  return entry != nullptr && entry->Allows(now) ? NewLease(*entry, now) : Lease();
 }
 
 absl::Duration DelayQueues::Impl::RefusedFor(const DelayRoute& route) const {
@@ -463,6 +463,9 @@ DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOpti
 DelayQueues::~DelayQueues() = default;
 
 Lease DelayQueues::CurrentLease(const DelayRoute& route) { return impl_->CurrentLease(route); }
+Lease DelayQueues::CurrentLease(const DelayRoute& route, absl::Duration now) {
+  return impl_->CurrentLease(route, now);
+}
 
 absl::Duration DelayQueues::RefusedFor(const DelayRoute& route) const {
   return impl_->RefusedFor(route);

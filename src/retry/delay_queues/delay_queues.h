@@ -58,6 +58,8 @@ class DelayQueues {
   // lease without a name. Publish at once or not at all. Does not allocate. Starts a renewal in the
   // background after half of the window.
   Lease CurrentLease(const DelayRoute& route);
+  // The same for a caller that has read the clock: `now` is since boot.
+  Lease CurrentLease(const DelayRoute& route, absl::Duration now);
 
   // Returns the lease, after declaring the queue if necessary. All callers that wait for one queue
   // share its declares. `done` is called later, never inside this call, and the lease is valid at

@@ -163,13 +163,14 @@ void ConfirmedPublisher::Advance(std::uint32_t index) {
     return;
   }
   Job& job = *jobs_[index];
+  const Moment now = environment_.clock->Look();
   const std::optional<DelayRoute> route = job.pending->Route();
   if (!route.has_value()) {
-    Publish(index, Lease());
+    Publish(index, Lease(), now);
     return;
   }
-  if (Lease lease = delay_queues_.CurrentLease(*route); lease.name != nullptr) {
-    Publish(index, std::move(lease));
+  if (Lease lease = delay_queues_.CurrentLease(*route, now.since_boot); lease.name != nullptr) {
+    Publish(index, std::move(lease), now);
     return;
   }
   const absl::Duration pause = delay_queues_.RefusedFor(*route);
@@ -193,12 +194,12 @@ void ConfirmedPublisher::Advance(std::uint32_t index) {
     } else if (!publisher.MayAdvance(step.job)) {
       publisher.Queue(step.job);
     } else {
-      publisher.Publish(step.job, *std::move(lease));
+      publisher.Publish(step.job, *std::move(lease), publisher.environment_.clock->Look());
     }
   });
 }
 
-void ConfirmedPublisher::Publish(std::uint32_t index, Lease lease) {
+void ConfirmedPublisher::Publish(std::uint32_t index, Lease&& lease, const Moment& now) {
   Job& job = *jobs_[index];
   PublishParams params;
   if (lease.name != nullptr) {
@@ -207,12 +208,12 @@ void ConfirmedPublisher::Publish(std::uint32_t index, Lease lease) {
     lease.safe_from = job.pending->SafeFrom();
   }
   job.lease = std::move(lease);
-  if (!job.pending->Fill(&params)) {
+  if (!job.pending->Fill(&params, now.now)) {
     Pause(index, State::kTooLarge, absl::ZeroDuration());
     return;
   }
   job.state = State::kPublished;
-  job.published_at = UnblockedTime();
+  job.published_at = UnblockedTime(now.since_boot);
   job.alone = open_publishes_++ == 0;
   const Step step{index, ++job.step};
   broker_.Publish(params, [this, step](const PublishResult& result) { OnResult(step, result); });

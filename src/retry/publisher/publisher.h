@@ -56,9 +56,9 @@ class PendingPublish {
   virtual absl::Duration SafeFrom() const { return -absl::InfiniteDuration(); }
 
   // Called at each publish. Sets the routing key, properties, body and, without a delay, the
-  // exchange. The views must stay valid until the next call. Returns false if the message cannot be
-  // published at all.
-  virtual bool Fill(PublishParams* params) = 0;
+  // exchange. The views must stay valid until the next call. `now` is wall clock. Returns false if
+  // the message cannot be published at all.
+  virtual bool Fill(PublishParams* params, absl::Time now) = 0;
 
   // May destroy the pending publish, or send it again.
   virtual void OnSent(const SendResult& result) = 0;
@@ -196,7 +196,7 @@ class ConfirmedPublisher {
   void AwaitAnswers();
   void AdvanceQueuedSoon();
   void Advance(std::uint32_t index);
-  void Publish(std::uint32_t index, Lease lease);
+  void Publish(std::uint32_t index, Lease&& lease, const Moment& now);
 
   // After a publish.
   void OnResult(Step step, const PublishResult& result);

@@ -80,7 +80,7 @@ void OpenDelivery::Enter(State state) {
 void OpenDelivery::Begin(amqp::MessagePtr message, std::shared_ptr<const Delivery::Source> source,
                          const Delivery::History& history, bool is_counted) {
   assert(state_ == State::kFree);
-  id_.clear();
+  new_id_.clear();
   handling_.reset();
   holds_ = 0;
   ForgetRefusal();
@@ -270,11 +270,10 @@ void OpenDelivery::Requeue(absl::Time now) {
 bool OpenDelivery::FillParked(Step step, PublishParams* params) {
   step_ = std::move(step);
   copy_kind_ = CopyKind::kParked;
-  id_ = delivery_->id();
-  if (id_.empty()) AssignNewRetryId(*context_.shared.environment().random, &id_);
-  if (Fill(params)) return true;
+  EnsureId();
+  if (Fill(params, Now())) return true;
   copy_kind_ = CopyKind::kParkedUnchanged;
-  return Fill(params);
+  return Fill(params, Now());
 }
 
 // The copy of the delivery is already in the parked queue.
@@ -377,7 +376,7 @@ absl::Duration OpenDelivery::Waited() const {
   return context_.shared.clock().SinceBoot() - arrived_at_;
 }
 
-Annotation OpenDelivery::Annotate() const {
+Annotation OpenDelivery::Annotate(absl::Time now) const {
   if (IsDirect() || copy_kind_ == CopyKind::kForwarded) {
     const Delivery::History& history = delivery_->history();
     const bool forwarded = copy_kind_ == CopyKind::kForwarded;
@@ -388,35 +387,35 @@ Annotation OpenDelivery::Annotate() const {
             .remaining = forwarded ? hop_.left : history.remaining.value_or(absl::ZeroDuration()),
             .error = history.last_error,
             .waited = forwarded ? std::nullopt : std::optional(Waited()),
-            .id = id_};
+            .id = id()};
   }
   if (copy_kind_ == CopyKind::kSnoozed) {
     const Delivery::History& history = delivery_->history();
     return {.failures = history.failures,
             .first_failure = history.first_failure,
-            .not_before = Now() + step_.delay,
+            .not_before = now + step_.delay,
             .delay = step_.delay,
             .remaining = hop_.left,
             .error = history.last_error,
-            .id = id_};
+            .id = id()};
   }
   // A message that was not read was not handled, so it has not failed again.
   const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
   Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), call),
                         .first_failure = step_.first_failure,
                         .error = step_.error,
-                        .id = id_};
+                        .id = id()};
   if (copy_kind_ == CopyKind::kRetried) {
     annotation.delay = step_.delay;
     annotation.remaining = hop_.left;
-    annotation.not_before = Now() + step_.delay;
+    annotation.not_before = now + step_.delay;
   } else {
-    annotation.parked = Now();
+    annotation.parked = now;
   }
   return annotation;
 }
 
-bool OpenDelivery::Fill(PublishParams* params) {
+bool OpenDelivery::Fill(PublishParams* params, absl::Time now) {
   const std::size_t limit = context_.shared.broker().max_header_size();
   Copy& copy = context_.copy;
   if (copy_kind_ == CopyKind::kParkedUnchanged) {
@@ -424,7 +423,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
   } else if (IsUnchangedReturn()) {
     if (!copy.BuildReturn(*delivery_->message(), Waited(), limit + kTakenBeyond)) return false;
   } else {
-    Annotation annotation = Annotate();
+    Annotation annotation = Annotate(now);
     const std::string elsewhere = FailuresElsewhere(*delivery_->message(), context_.options);
     annotation.elsewhere = elsewhere;
     annotation.trace = trace_headers_;
@@ -443,12 +442,13 @@ bool OpenDelivery::Fill(PublishParams* params) {
   return true;
 }
 
+void OpenDelivery::EnsureId() {
+  if (id().empty()) AssignNewRetryId(*context_.shared.environment().random, &new_id_);
+}
+
 void OpenDelivery::Publish(CopyKind kind) {
   copy_kind_ = kind;
-  if (id_.empty() && !IsUnchangedReturn()) {
-    id_ = delivery_->id();
-    if (id_.empty()) AssignNewRetryId(*context_.shared.environment().random, &id_);
-  }
+  if (!IsUnchangedReturn()) EnsureId();
   if (context_.shared.tracer() != nullptr) {
     if (!TraceCopy()) return;
   } else {
@@ -605,7 +605,7 @@ void OpenDelivery::Describe(Event& event) const {
   if (!is_observed()) return;
   event.queue = context_.options.queue;
   event.attempt = delivery_->attempt();
-  event.id = id_.empty() ? delivery_->id() : std::string_view(id_);
+  event.id = id();
   const bool says_handling =
       event.kind == EventKind::kHandled || event.kind == EventKind::kFailed ||
       event.kind == EventKind::kSnoozed || event.kind == EventKind::kRequeued;

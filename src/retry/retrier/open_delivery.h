@@ -143,7 +143,7 @@ class OpenDelivery final : private PendingPublish {
   // PendingPublish.
   std::optional<DelayRoute> Route() const override;
   absl::Duration SafeFrom() const override;
-  bool Fill(PublishParams* params) override;
+  bool Fill(PublishParams* params, absl::Time now) override;
   void OnSent(const SendResult& result) override;
   std::string_view Origin() const override { return context_.options.queue; }
   std::string_view Id() const override { return delivery_->id(); }
@@ -187,7 +187,10 @@ class OpenDelivery final : private PendingPublish {
   bool EndTrace(const Outcome& outcome);
   bool TraceCopy();
   bool ReturnsThroughWorkExchange() const;
-  Annotation Annotate() const;
+  Annotation Annotate(absl::Time now) const;
+  // The id of the message and of its copies; empty before the first copy if the message has none.
+  std::string_view id() const { return new_id_.empty() ? delivery_->id() : new_id_; }
+  void EnsureId();
   absl::Time Now() const { return context_.shared.clock().Now(); }
   bool is_observed() const { return context_.shared.environment().observer != nullptr; }
   // Sets the fields of `event` that describe the delivery.
@@ -202,7 +205,7 @@ class OpenDelivery final : private PendingPublish {
   Step step_;                                // the last one that was decided on
   Hop hop_ = {};                             // the delay queue of the copy, if it is delayed
   std::string trace_headers_;                // of the copy, encoded; empty without a tracer
-  std::string id_;  // of the copies; empty until the first one is published
+  std::string new_id_;  // of the copies of a message without an id, once there is one
   bool is_counted_ = true;
   absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, if it has an expiration
   std::uint32_t holds_ = 0;                           // how often it has been held

@@ -44,7 +44,7 @@ class Chaos {
         : chaos_(chaos), body_(std::move(body)), route_(route) {}
 
     std::optional<DelayRoute> Route() const override { return route_; }
-    bool Fill(PublishParams* params) override {
+    bool Fill(PublishParams* params, absl::Time /*now*/) override {
       params->routing_key = "orders";
       params->body = body_;
       return !IsTooLarge(body_);

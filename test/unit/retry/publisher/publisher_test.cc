@@ -36,7 +36,7 @@ class NotingPublish final : public PendingPublish {
       : body_(std::move(body)), route_(route) {}
 
   std::optional<DelayRoute> Route() const override { return route_; }
-  bool Fill(PublishParams* params) override {
+  bool Fill(PublishParams* params, absl::Time /*now*/) override {
     if (!route_.has_value()) params->exchange = "";
     params->routing_key = "orders";
     params->body = body_;
