@@ -242,9 +242,11 @@ void Link::Flush() {
   } else {
     outbox_.MoveTo(output);
   }
+  output_waits_ = tls_ != nullptr || evbuffer_get_length(output) > 0;
 }
 
 std::size_t Link::unsent() const {
+  if (!output_waits_) return outbox_.size();
   const std::size_t encrypted =
       tls_ != nullptr ? evbuffer_get_length(bufferevent_get_output(socket_.get())) : 0;
   return outbox_.size() + evbuffer_get_length(bufferevent_get_output(top())) + encrypted;

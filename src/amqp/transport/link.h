@@ -109,7 +109,8 @@ class Link {
   Outbox outbox_;
   bool connected_ = false;  // by TCP
   bool flush_is_due_ = false;
-  std::string failure_;  // of connecting, reported at the end of the turn
+  bool output_waits_ = false;  // whether libevent may have output; false only if it has none
+  std::string failure_;        // of connecting, reported at the end of the turn
   BufferEventPtr socket_;
   std::unique_ptr<TlsClient> tls_;  // null without TLS
   BufferEventPtr tls_stream_;       // reads and writes by socket_
