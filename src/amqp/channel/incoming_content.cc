@@ -1,6 +1,7 @@
 #include "amqp/channel/incoming_content.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <string>
 #include <utility>
@@ -23,6 +24,65 @@ std::uint64_t AnnouncedBodySize(std::string_view header) {
   return LoadBigEndian<std::uint64_t>(header.data() + kSizeAt);
 }
 
+// Keeps the memory of small messages for later messages. Deliveries and confirms come in groups,
+// and malloc keeps only seven blocks of a size: beyond that, its slow paths cost 400 instructions
+// of a retry. Thread-safe, because messages are freed on any thread. Never waits: if another thread
+// uses the pool, memory comes from malloc, and returns to it.
+class BlockPool {
+ public:
+  static constexpr std::size_t kBlock = 1024;
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kMostKept = 0;  // finds uses of a message that was freed
+#else
+  static constexpr std::size_t kMostKept = 512;
+#endif
+
+  // Returns nullptr if there is no block.
+  void* Take() {
+    Block* block = nullptr;
+    if (busy_.test_and_set(std::memory_order_acquire)) return block;
+    if (kept_ > 0) {
+      block = std::exchange(first_, first_->next);
+      --kept_;
+    }
+    busy_.clear(std::memory_order_release);
+    return block;
+  }
+
+  // Returns false if the block is not kept.
+  bool Give(void* memory) {
+    if (busy_.test_and_set(std::memory_order_acquire)) return false;
+    const bool has_room = kept_ < kMostKept;
+    if (has_room) {
+      first_ = ::new (memory) Block{first_};
+      ++kept_;
+    }
+    busy_.clear(std::memory_order_release);
+    return has_room;
+  }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+
+  std::atomic_flag busy_;
+  Block* first_ = nullptr;
+  std::size_t kept_ = 0;
+};
+
+constinit BlockPool block_pool;
+
+void* AllocateBlock(std::size_t size) {
+  if (size > BlockPool::kBlock) return ::operator new(size);
+  void* const kept = block_pool.Take();
+  return kept != nullptr ? kept : ::operator new(BlockPool::kBlock);
+}
+
+void FreeBlock(void* block, std::size_t size) {
+  if (size > BlockPool::kBlock || !block_pool.Give(block)) ::operator delete(block);
+}
+
 // Allocates an object with `size` bytes behind it, whose address is stored in `*bytes`. An
 // allocation less for each message saves 500 instructions.
 template <typename T>
@@ -31,15 +91,15 @@ struct WithBytesBehind {
 
   WithBytesBehind(std::size_t wanted, char** address) : size(wanted), bytes(address) {}
   template <typename U>
-  explicit WithBytesBehind(const WithBytesBehind<U>& other)
-      : size(other.size), bytes(other.bytes) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): the standard library converts allocators
+  WithBytesBehind(const WithBytesBehind<U>& other) : size(other.size), bytes(other.bytes) {}
 
   T* allocate(std::size_t count) {
-    char* const block = static_cast<char*>(::operator new(count * sizeof(T) + size));
+    char* const block = static_cast<char*>(AllocateBlock(count * sizeof(T) + size));
     *bytes = block + count * sizeof(T);
     return reinterpret_cast<T*>(block);
   }
-  void deallocate(T* block, std::size_t /*count*/) { ::operator delete(block); }
+  void deallocate(T* block, std::size_t count) { FreeBlock(block, count * sizeof(T) + size); }
   friend bool operator==(const WithBytesBehind&, const WithBytesBehind&) = default;
 
   std::size_t size;
@@ -57,7 +117,8 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
     end += text.copy(end, text.size());
     return std::string_view(end - text.size(), text.size());
   };
-  message_ = std::allocate_shared<Message>(
+  // "for_overwrite": otherwise its half a KiB is filled with zeros before its members are set.
+  message_ = std::allocate_shared_for_overwrite<Message>(
       WithBytesBehind<Message>(exchange_.size() + routing_key_.size() + payload.size() +
                                    std::min(AnnouncedBodySize(payload), kMostSmallBody),
                                &end));

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "amqp/codec/properties_codec.h"
 
@@ -105,6 +108,55 @@ TEST(IncomingContent, KeepsNothingOfThePreviousMessage) {
   Write(kBeginning, content.Room(kBeginning.size()));
   content.Added(kBeginning.size());
   EXPECT_EQ(content.OnBody("").value()->body, kBeginning);
+}
+
+TEST(IncomingContent, StartsAnewInMemoryThatIsUsedAgain) {
+  IncomingContent content;
+  const auto receive = [&content] {
+    content.Begin("", "");
+    EXPECT_EQ(content.OnHeader(Header(3)).value(), nullptr);
+    return content.OnBody("abc").value();
+  };
+  for (int round = 0; round < 3; ++round) {
+    const std::shared_ptr<Message> message = receive();
+    EXPECT_EQ(message->delivery_tag, DeliveryTag());
+    EXPECT_EQ(message->properties.priority, std::nullopt);
+    EXPECT_EQ(message->storage, "");
+    EXPECT_EQ(message->content, "");
+    EXPECT_EQ(message->left_out, 0U);
+    EXPECT_FALSE(message->passed_on);
+    EXPECT_EQ(message->not_passed_on, "");
+    EXPECT_FALSE(message->refused);
+    message->delivery_tag = {.generation = 1, .tag = 1};
+    message->properties.priority = 1;
+    message->storage = "storage";
+    message->content = "content";
+    message->left_out = 1;
+    message->passed_on = message->refused = true;
+    message->not_passed_on = "refused";
+  }
+}
+
+TEST(IncomingContent, TakesMemoryOfMessagesThatOtherThreadsFree) {
+  constexpr std::size_t kMessages = 2000;  // more than are kept
+  IncomingContent content;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::shared_ptr<Message>> messages(kMessages);
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      content.Begin("", "");
+      EXPECT_EQ(content.OnHeader(Header(8)).value(), nullptr);
+      messages[i] = content.OnBody(std::to_string(10'000'000 + i)).value();
+    }
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      EXPECT_EQ(messages[i]->body, std::to_string(10'000'000 + i));
+    }
+    const std::span<std::shared_ptr<Message>> all(messages);
+    std::thread other([half = all.first(kMessages / 2)] {
+      for (std::shared_ptr<Message>& message : half) message = nullptr;
+    });
+    for (std::shared_ptr<Message>& message : all.last(kMessages / 2)) message = nullptr;
+    other.join();
+  }
 }
 
 TEST(IncomingContent, StoresNamesHeaderAndASmallBodyTogether) {
