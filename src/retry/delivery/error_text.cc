@@ -43,11 +43,12 @@ void AssignErrorText(const absl::Status& error, std::string* out) {
   const absl::StatusCode code = error.code();
   const absl::string_view message = error.message();
   const std::string_view prefix = kPrefixes[static_cast<std::size_t>(code)];
+  out->clear();
   if (message.empty()) {
-    out->assign(prefix.substr(0, prefix.size() - kSeparator.size()));
+    out->append(prefix.substr(0, prefix.size() - kSeparator.size()));
     return;
   }
-  out->assign(code == absl::StatusCode::kUnknown ? std::string_view() : prefix);
+  if (code != absl::StatusCode::kUnknown) out->append(prefix);
   out->append(message.data(), message.size());
 }
 
