@@ -98,7 +98,7 @@ absl::Status Work(const Arguments& arguments) {
                        .observer = &counter,
                        .delay_queues = {.max_delay_queues = kDelayQueues,
                                         .queue_type = arguments.queue_type}});
-  std::vector<absl::Duration> delays;
+  std::vector<Duration> delays;
   for (std::uint64_t i = 0; i < arguments.ttls; ++i) {
     delays.push_back(absl::Milliseconds(kFirstTtl + i * kTtlStep));
   }
