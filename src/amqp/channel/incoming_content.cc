@@ -24,6 +24,15 @@ std::uint64_t AnnouncedBodySize(std::string_view header) {
   return LoadBigEndian<std::uint64_t>(header.data() + kSizeAt);
 }
 
+// Whether AddressSanitizer looks for uses of memory that was freed.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kFindsUseAfterFree = true;
+#elif defined(__has_feature)
+constexpr bool kFindsUseAfterFree = __has_feature(address_sanitizer);
+#else
+constexpr bool kFindsUseAfterFree = false;
+#endif
+
 // Keeps the memory of small messages for later messages. Deliveries and confirms come in groups,
 // and malloc keeps only seven blocks of a size: beyond that, its slow paths cost 400 instructions
 // of a retry. Thread-safe, because messages are freed on any thread. Never waits: if another thread
@@ -31,11 +40,7 @@ std::uint64_t AnnouncedBodySize(std::string_view header) {
 class BlockPool {
  public:
   static constexpr std::size_t kBlock = 1024;
-#if defined(__SANITIZE_ADDRESS__)
-  static constexpr std::size_t kMostKept = 0;  // finds uses of a message that was freed
-#else
-  static constexpr std::size_t kMostKept = 512;
-#endif
+  static constexpr std::size_t kMostKept = kFindsUseAfterFree ? 0 : 512;
 
   // Returns nullptr if there is no block.
   void* Take() {
