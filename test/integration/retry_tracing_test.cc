@@ -47,11 +47,15 @@ TEST_F(RetryTracing, LinksTheAttemptsOfAMessageToItsPublish) {
   ClientOptions options = Options();
   options.tracer = &tracer;
   Client client(loop_, options);
+  // A span is exported when it ends: a delivery may be handled before its publish is confirmed.
+  bool confirmed = false;
+  client.Publish({.routing_key = "orders", .body = "an order"}, {},
+                 [&](const absl::Status&) { confirmed = true; });
+  ASSERT_TRUE(RunUntil([&] { return confirmed; }));
   const Consumer consumer =
       client
           .Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(2))
           .value();
-  client.Publish({.routing_key = "orders", .body = "an order"}, {}, [](const absl::Status&) {});
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
 
   const auto spans = exported->GetSpans();
