@@ -14,7 +14,7 @@
 
 namespace retryq {
 
-// Contiguous bytes that are no text.
+// Contiguous bytes of a type that does not convert to std::string.
 template <typename T>
 concept OtherBytes = !std::convertible_to<T, std::string> && requires(const T& bytes) {
   requires sizeof(*std::data(bytes)) == 1;

@@ -67,7 +67,7 @@ class LoopTimer final : public Timer {
     StartTimer(event_.get(), delay);
   }
   ~LoopTimer() override {
-    if (process_.is_here()) CheckThread(*executor_, "Timer::~Timer");
+    if (event_.get_deleter().made_in.is_here()) CheckThread(*executor_, "Timer::~Timer");
   }
 
  private:
@@ -79,7 +79,6 @@ class LoopTimer final : public Timer {
     CallFromC("the callback of EventLoop::After", [&callback] { std::move(callback)(); });
   }
 
-  const OwnProcess process_;
   const std::shared_ptr<const Executor> executor_;  // the loop's
   const absl::Duration due_;                        // by CLOCK_MONOTONIC, like libevent's timers
   Callback callback_;

@@ -96,7 +96,8 @@ class Client : private testing::ScriptedBroker {
         queues_(*this, testing::EnvironmentOf(around.time, around.random), kOptions) {}
 
   void PublishOne(const DelayRoute& route) {
-    if (const Lease lease = queues_.CurrentLease(route); lease.name != nullptr) {
+    if (const Lease lease = queues_.CurrentLease(route, around_.time.SinceBoot());
+        lease.name != nullptr) {
       Send(lease);
       return;
     }

@@ -66,7 +66,8 @@ class Client : private testing::ScriptedBroker {
         queues_(*this, EnvironmentWith(&clock_), kOptions) {}
 
   void PublishOne(const DelayRoute& route) {
-    if (const Lease lease = queues_.CurrentLease(route); lease.name != nullptr) return Send(lease);
+    if (const Lease lease = queues_.CurrentLease(route, clock_.SinceBoot()); lease.name != nullptr)
+      return Send(lease);
     queues_.Acquire(route, [this](const absl::StatusOr<Lease>& lease) {
       if (lease.ok()) Send(*lease);
     });

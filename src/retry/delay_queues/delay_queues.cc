@@ -36,7 +36,6 @@ class DelayQueues::Impl {
   Impl(Broker& broker, Environment environment, DelayQueueOptions options)
       : broker_(broker), environment_(std::move(environment)), options_(std::move(options)) {}
 
-  Lease CurrentLease(const DelayRoute& route) { return CurrentLease(route, Now()); }
   Lease CurrentLease(const DelayRoute& route, absl::Duration now);
   void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
   absl::Duration RefusedFor(const DelayRoute& route) const;
@@ -462,7 +461,6 @@ DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOpti
     : impl_(std::make_unique<Impl>(broker, std::move(environment), std::move(options))) {}
 DelayQueues::~DelayQueues() = default;
 
-Lease DelayQueues::CurrentLease(const DelayRoute& route) { return impl_->CurrentLease(route); }
 Lease DelayQueues::CurrentLease(const DelayRoute& route, absl::Duration now) {
   return impl_->CurrentLease(route, now);
 }

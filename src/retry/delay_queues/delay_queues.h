@@ -55,10 +55,8 @@ class DelayQueues {
   DelayQueues& operator=(const DelayQueues&) = delete;
 
   // Returns the lease if the cache has a valid one, which is the case for almost every copy; else a
-  // lease without a name. Publish at once or not at all. Does not allocate. Starts a renewal in the
-  // background after half of the window.
-  Lease CurrentLease(const DelayRoute& route);
-  // The same for a caller that has read the clock: `now` is since boot.
+  // lease without a name. `now` is the time since boot. Publish at once or not at all. Does not
+  // allocate. Starts a renewal in the background after half of the window.
   Lease CurrentLease(const DelayRoute& route, absl::Duration now);
 
   // Returns the lease, after declaring the queue if necessary. All callers that wait for one queue

@@ -55,7 +55,7 @@ void PolicyAndLease(benchmark::State& state) {
   time.Advance(absl::Seconds(1));
   for (auto _ : state) {
     policy.Decide(outcome, history, time.Now(), random, &step);
-    const Lease lease = queues.CurrentLease({.ttl = step.delay});
+    const Lease lease = queues.CurrentLease({.ttl = step.delay}, time.SinceBoot());
     if (lease.name == nullptr) state.SkipWithError("no lease");
     benchmark::DoNotOptimize(queues.Covers(lease));
   }

@@ -76,7 +76,7 @@ class DelayQueuesTest : public ::testing::Test, public testing::ScriptedBroker, 
   }
 
   bool Holds(const DelayRoute& route = kRoute) {
-    return queues_->CurrentLease(route).name != nullptr;
+    return queues_->CurrentLease(route, time_.SinceBoot()).name != nullptr;
   }
 
   std::string NameOfLastDeclare() const { return declares_.back().params.queue.name; }

@@ -80,7 +80,7 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameIfADeclareHangs) {
   hanging.done(DeclareOk{});
   EXPECT_THAT(declares_, IsEmpty());
   EXPECT_EQ(queues_->size(), 1U);
-  EXPECT_EQ(*queues_->CurrentLease(kRoute).name, name);
+  EXPECT_EQ(*queues_->CurrentLease(kRoute, time_.SinceBoot()).name, name);
 }
 
 TEST_F(DelayQueuesNamingTest, KeepThePlainNameIfOnlyTheNetworkHung) {
@@ -128,7 +128,7 @@ TEST_F(DelayQueuesNamingTest, CoverMessagesPublishedUnderThePlainNameBeforeARena
   AnswerOk();
   AnswerOk();
   EXPECT_TRUE(queues_->Covers(plain));
-  EXPECT_NE(*queues_->CurrentLease(kRoute).name, "retry.1000");
+  EXPECT_NE(*queues_->CurrentLease(kRoute, time_.SinceBoot()).name, "retry.1000");
   time_.Advance(kCoverage - kWindow / 2);
   EXPECT_FALSE(queues_->Covers(plain));
 }
