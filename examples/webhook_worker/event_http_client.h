@@ -34,8 +34,8 @@ struct HttpRequest {
 struct HttpReply {
   int status = 0;
   std::string reason;  // "Service Unavailable"
-  HttpHeaders headers;
-  std::string body;
+  HttpHeaders headers = {};
+  std::string body = {};
 
   // Returns the first header with this name (in upper or lower case), or an empty string.
   std::string_view Header(std::string_view name) const;

@@ -55,7 +55,7 @@ struct Answer {
   enum class Kind { kStatus, kDrop, kHang };
   Kind kind = Kind::kStatus;
   int status = 0;
-  std::optional<int> retry_after;  // seconds
+  std::optional<int> retry_after = {};  // seconds
 };
 
 std::optional<Answer> ParseAnswer(const std::string& word) {

@@ -36,8 +36,8 @@ enum class JitterKind {
 struct Failure {
   std::uint64_t failures;  // earlier failures of this message
   const absl::Status& error;
-  std::optional<absl::Duration> previous_delay;  // before this attempt
-  absl::Duration age;  // since the first failure of the message; 0 for the first
+  std::optional<absl::Duration> previous_delay = {};  // before this attempt
+  absl::Duration age = {};  // since the first failure of the message; 0 for the first
 };
 
 // How long to wait after a failure. The default is exponential backoff: after failure n (the first

@@ -27,8 +27,8 @@ namespace retryq {
 
 // How to log in.
 struct Credentials {
-  std::string user;
-  std::string password;  // or an OAuth 2 token
+  std::string user = {};
+  std::string password = {};  // or an OAuth 2 token
   // When RabbitMQ will no longer accept the password.
   absl::Time expires = absl::InfiniteFuture();
 };

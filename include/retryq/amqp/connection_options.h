@@ -31,12 +31,12 @@ struct Endpoint {
 struct TlsOptions {
   // Certificates of the only trusted authorities; an intermediate one works without its root.
   // Empty: those of the system.
-  std::string ca_file;
+  std::string ca_file = {};
 
   // The client's certificate, followed by those between it and its authority, and its private key,
   // which must not be encrypted. Set both or neither.
-  std::string cert_file;
-  std::string key_file;
+  std::string cert_file = {};
+  std::string key_file = {};
 
   // Whether the broker must prove its identity: by a certificate that a trusted authority signed,
   // that is valid now, and that contains `server_name`. False: anyone on the network path can read
@@ -45,7 +45,7 @@ struct TlsOptions {
 
   // The name or IP address in the broker's certificate. Empty: the endpoint's host. A name, but not
   // an address, is also sent to the broker (SNI). The rules of Endpoint::host apply.
-  std::string server_name;
+  std::string server_name = {};
 
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
@@ -66,7 +66,7 @@ struct ConnectionOptions {
   bool shuffle_endpoints = true;
 
   // Set for TLS, which uses a separate port: usually 5671.
-  std::optional<TlsOptions> tls;
+  std::optional<TlsOptions> tls = {};
 
   // kExternal needs `tls` with a client certificate, and uses neither user nor password. The user
   // must not contain control characters, nor the password NUL.
@@ -80,7 +80,7 @@ struct ConnectionOptions {
   std::string vhost = "/";
 
   // Connection name in the management UI. Empty: program name and process id.
-  std::string connection_name;
+  std::string connection_name = {};
 
   // Heartbeat interval to request; the shorter of this and the broker's is used. A peer that is
   // silent for two intervals counts as dead. Whole seconds. Zero: the broker's interval, and if it

@@ -52,8 +52,8 @@ struct DeclareOk {
 // `body_owner` is set: the owner keeps the body alive, and the body is then sent without being
 // copied.
 struct PublishParams {
-  std::string_view exchange;
-  std::string_view routing_key;
+  std::string_view exchange = {};
+  std::string_view routing_key = {};
   bool mandatory = true;
   amqp::Properties properties = {};
   std::string_view body = {};
