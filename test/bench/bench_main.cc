@@ -1,5 +1,5 @@
-// Benchmarks on a real broker, each in turns with what it is held against; see README.md.
-// test/bench/run builds and runs it.
+// Benchmarks on a real broker, which compare retryq with a baseline; see README.md. test/bench/run
+// builds and runs this program.
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,11 +26,11 @@ struct Flags {
   Setup setup{.messages = 20'000, .waiting = 1'000'000, .programs = {}};
   int rounds = 5;
   std::vector<std::string> names;
-  std::string json;
+  std::string markdown;
   bool list = false;
 };
 
-// Answers what is wrong; empty: nothing.
+// Returns what is wrong with the arguments; empty if nothing is.
 std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& flag = arguments[i];
@@ -56,8 +56,8 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
       if (!absl::SimpleAtoi(value, &flags->setup.waiting) || flags->setup.waiting < 1) {
         return "--waiting is a number from 1 on, not '" + value + "'";
       }
-    } else if (flag == "--json") {
-      flags->json = value;
+    } else if (flag == "--markdown") {
+      flags->markdown = value;
     } else {
       return "unknown argument '" + flag + "'; see --help";
     }
@@ -65,13 +65,13 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
   return "";
 }
 
-// "retry" names "retry-256" as well.
+// "retry" also names "retry-256".
 bool IsNamedBy(const Line& line, const std::string& name) {
   return line.name == name || line.name.starts_with(name + "-");
 }
 
-// Those that the names mean; where there are none, all that do not take long. Throws
-// std::invalid_argument for a name that means nothing.
+// Returns the named lines or, without names, all that are not extra. Throws std::invalid_argument
+// for an unknown name.
 std::vector<Line> Choose(const std::vector<std::string>& names) {
   const std::vector<Line> all = AllLines();
   for (const std::string& name : names) {
@@ -93,7 +93,7 @@ std::vector<double> MeasureSide(const Line& line, Side side, const Setup& setup)
   std::cerr << ' ' << (side == Side::kRetryq ? line.subject : "baseline") << std::flush;
   std::vector<double> figures = line.measure(side, setup);
   if (figures.size() != line.metrics.size())
-    throw std::logic_error(line.name + ": not one a metric");
+    throw std::logic_error(line.name + ": not one figure per metric");
   return figures;
 }
 
@@ -129,7 +129,7 @@ void Run(const std::vector<Line>& lines, const Flags& flags) {
     results.lines.push_back(Measure(line, flags));
     std::cout << Text(results.lines.back()) << std::flush;
   }
-  if (!flags.json.empty()) WriteFile(flags.json, Json(results));
+  if (!flags.markdown.empty()) WriteFile(flags.markdown, Markdown(results));
 }
 
 int Main(std::string directory, const std::vector<std::string>& arguments) {

@@ -1,13 +1,13 @@
-// The same as the baselines, on retryq: consumes what waits in a queue, and prints what that took
-// as one line of JSON.
+// The workload of the baselines, with retryq: consumes the messages of one or more queues, and
+// prints the time and CPU that it took as a line of JSON.
 //
 //   bench_cycle_worker retry|success URL QUEUES WARMUP MESSAGES TTLS [PREFETCH [QUEUE_TYPE]]
 //
-// QUEUES are separated by commas; each has a consumer. WARMUP and MESSAGES are those of all.
-// QUEUE_TYPE is that of the delay queues: classic or quorum.
+// QUEUES are separated by commas; each has a consumer. WARMUP and MESSAGES are totals of all
+// queues. QUEUE_TYPE is the type of the delay queues: classic or quorum.
 //
-// With more than one TTL the handler names each delay itself. Events are counted, as a program that
-// has metrics would.
+// With more than one TTL the handler chooses each delay. An observer counts events, as a program
+// with metrics does.
 
 #include <sys/resource.h>
 
@@ -29,7 +29,7 @@ namespace retryq::bench {
 namespace {
 
 constexpr int kUsage = 64;
-// Of them 64 are the steps of the grid, so that 256 TTLs find room.
+// Enough for 256 TTLs besides the 64 steps of the grid.
 constexpr std::size_t kDelayQueues = 512;
 
 struct Arguments {
@@ -59,7 +59,7 @@ double Seconds(const timeval& from, const timeval& to) {
          static_cast<double>(to.tv_usec - from.tv_usec) / 1e6;
 }
 
-// Ends the measurement after the turn with the last message, whose acks leave in it; then drains.
+// Ends the measurement after the turn of the loop that sends the last acks, then drains the loop.
 class Counter final : public Observer {
  public:
   Counter(EventLoop& loop, const Arguments& arguments)

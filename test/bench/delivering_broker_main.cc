@@ -1,10 +1,10 @@
-// A broker in memory for test/bench/instructions: delivers messages to the first consumer, as many
-// at a time as its prefetch allows, and confirms all publishes. Prints its URL, and runs until it
-// is killed.
+// A broker in memory for `test/bench/run instructions`: delivers messages to the first consumer, up
+// to its prefetch at a time, and confirms all publishes. Prints its URL, and runs until it is
+// killed.
 //
 //   bench_delivering_broker MESSAGES BODY_SIZE
 //
-// The program that is measured runs beside it, so that its instructions alone are counted.
+// It is a process of its own, so that only the client's instructions are counted.
 
 #include <algorithm>
 #include <cstddef>
@@ -53,7 +53,7 @@ class DeliveringBroker {
     }
   }
 
-  // After the answer to basic.consume, and once for all acks that come together.
+  // Delivers after the reply to basic.consume, and once for all acks that arrive together.
   void DeliverSoon() {
     if (timer_ != nullptr) return;
     timer_ = loop_.After(absl::ZeroDuration(), [this] {

@@ -9,9 +9,9 @@
 
 namespace retryq::bench {
 
-// Publishes persistent messages into the queue, which it declares, and waits until the broker has
-// them: as fast as it goes, or evenly over some time. Their ids are kIdPrefix with a number from 0
-// on. Throws what CheckInterrupted throws.
+// Declares the queue, publishes persistent messages to it, evenly over the time `over` or as fast
+// as possible, and waits for all confirms. Message ids are kIdPrefix and a number, from 0 on.
+// Throws what CheckInterrupted throws.
 void Fill(testing::Peer& peer, const std::string& queue, std::size_t messages,
           std::size_t body_size, absl::Duration over = absl::ZeroDuration(),
           const amqp::Table& arguments = {});

@@ -1,4 +1,4 @@
-// How long retryq takes to its first delivery.
+// The time from the start of retryq to its first delivery.
 //
 //   bench_first_delivery_worker URL QUEUE
 

@@ -1,5 +1,5 @@
-// What comes after the broker's own part: how late the handler begins with messages that were due,
-// the way to the first delivery, and a worker's memory.
+// How late the handler is called for messages that are due, the time from the start to the first
+// delivery, and a worker's memory.
 
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -23,15 +23,13 @@ namespace {
 constexpr char kQueue[] = "work";
 constexpr std::size_t kBodySize = 256;
 constexpr absl::Duration kTtl = absl::Seconds(1);
-constexpr std::size_t kFew = 100;  // a second; then it takes longer until some are seen
 constexpr int kStarts = 10;
 
-// Messages that come back once a second each, so that `rate` is how many there are; spread evenly
-// over it.
+// `rate` messages, each of which comes back once a second, evenly spread over that second.
 struct Steady {
   std::size_t rate;
-  int warmup;   // seconds,
-  int seconds;  // and those that count
+  int warmup;   // seconds that do not count
+  int seconds;  // that count
 };
 
 nlohmann::json RunSteady(const Steady& steady, const std::string& program) {
@@ -77,7 +75,7 @@ Line LatenessLine(std::size_t rate) {
           }};
 }
 
-// The median of some starts in a row.
+// Returns the median of several starts.
 std::vector<double> MeasureStart(Side side, const Setup& setup) {
   const testing::TestVhost vhost;
   testing::Peer peer(vhost.Url());

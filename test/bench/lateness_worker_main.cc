@@ -1,5 +1,5 @@
-// How late retryq calls the handler with messages that come back, and how its memory grows
-// meanwhile. They fail again and again, with one delay.
+// How late retryq calls the handler for messages that come back, and how much its memory grows
+// meanwhile. All messages fail each time, with the same delay.
 //
 //   bench_lateness_worker URL QUEUE WARMUP MESSAGES SECONDS TTL    as baselines/lateness.c
 
@@ -35,7 +35,7 @@ struct Arguments {
   absl::Duration ttl;
 };
 
-// Resident, of this process, in MiB.
+// Returns the resident memory of this process, in MiB.
 double Memory() {
   std::size_t all = 0;
   std::size_t resident = 0;
@@ -43,8 +43,8 @@ double Memory() {
   return static_cast<double>(resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) / 1048576;
 }
 
-// What has been seen of the messages. All memory that it needs is there, and in use, from the
-// start.
+// When messages were due and how late they were. Allocates all its memory at the start, so that the
+// growth is retryq's.
 class Lateness {
  public:
   explicit Lateness(const Arguments& arguments)
@@ -54,7 +54,7 @@ class Lateness {
             static_cast<std::size_t>(static_cast<double>(arguments.messages) *
                                      (absl::FDivDuration(arguments.counted, arguments.ttl) + 2))) {}
 
-  // Answers whether the time is over.
+  // Records a failure. Returns whether the measurement is over.
   bool Failed(std::string_view id) {
     const absl::Time now = absl::Now();
     if (begin_ == absl::InfiniteFuture()) begin_ = now + arguments_.warmup;
@@ -92,7 +92,7 @@ class Lateness {
   std::vector<double> late_;     // ms
   std::size_t count_ = 0;
   absl::Time begin_ = absl::InfiniteFuture();
-  double memory_ = 0;  // when it began to count
+  double memory_ = 0;  // at the first message that counts
 };
 
 absl::Status Work(const Arguments& arguments) {

@@ -8,15 +8,15 @@
 
 namespace retryq::bench {
 
-// What is measured, in turns: retryq (in a line about something else, that), and what it is held
-// against.
+// The two programs that a line measures alternately: the baseline, and retryq or the other subject
+// of the line.
 enum class Side { kBaseline, kRetryq };
 
-// How the figures of the two sides of one round are held together.
+// How the figures of the two sides of one round are compared.
 enum class Comparison {
-  kRatio,  // retryq's divided by the baseline's
-  kAdded,  // retryq's less the baseline's
-  kNone,   // retryq's alone; the line has no baseline
+  kRatio,  // retryq's figure divided by the baseline's
+  kAdded,  // retryq's figure minus the baseline's
+  kNone,   // only retryq's figure; the line has no baseline
 };
 
 struct Metric {
@@ -25,32 +25,32 @@ struct Metric {
   Comparison comparison = Comparison::kRatio;
 };
 
-// What each run is told.
+// The same for all lines.
 struct Setup {
-  std::size_t messages;  // to measure; lines of large messages take fewer
-  std::size_t waiting;   // how many wait at once in the line about that
-  std::string programs;  // the directory of the programs that are measured, with a slash
+  std::size_t messages;  // to measure; lines with large messages use fewer
+  std::size_t waiting;   // messages that wait at once in the line "waiting"
+  std::string programs;  // directory of the measured programs, with a slash at the end
 };
 
-// One line of the report: something that is measured once a round and side.
+// One line of the report.
 struct Line {
   std::string name;   // on the command line: "retry-256"
   std::string title;  // "retry cycle, 256 bytes"
   std::vector<Metric> metrics;
-  // One figure a metric. On the broker that RETRYQ_URL names, which is left as it was found. Throws
-  // std::runtime_error where it cannot.
+  // Measures one side once, on the broker that RETRYQ_URL names, and removes what it made there.
+  // Returns one figure per metric. Throws std::runtime_error if that fails.
   std::function<std::vector<double>(Side, const Setup&)> measure;
-  // Takes minutes a round, or is about something else: run only where it is named.
+  // Run only if it is named: it takes minutes per round, or its subject is not retryq.
   bool is_extra = false;
-  std::string subject = "retryq";  // what the figures are those of
+  std::string subject = "retryq";  // compared with the baseline
 
   bool has_baseline() const { return metrics.front().comparison != Comparison::kNone; }
 };
 
-// The lines of all files, in their order in the report.
+// All lines, in the order of the report.
 std::vector<Line> AllLines();
 
-// What is in one file each.
+// The lines of one file each.
 std::vector<Line> ThroughputLines();
 std::vector<Line> LatenessLines();
 std::vector<Line> SharedDelayQueues();

@@ -23,11 +23,11 @@ namespace retryq::bench {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(5);
-constexpr int kPollMs = 200;  // in which a signal is seen
+constexpr int kPollMs = 200;  // how often signals are checked
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// A child and the read end of what it prints; killed where its run is not finished.
+// A child process and the read end of its output. Killed by the destructor if it still runs.
 class Child {
  public:
   Child(const std::string& program, std::vector<std::string> words) {
@@ -37,7 +37,7 @@ class Child {
     arguments.push_back(nullptr);
 
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe can be had");
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("cannot open a pipe");
     output_ = ends[0];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -60,13 +60,13 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // All that it prints, until it closes its output.
+  // Returns its output, after it has closed it.
   std::string Read() {
     const absl::Time deadline = absl::Now() + kPatience;
     std::string text;
     while (true) {
       CheckInterrupted();
-      if (absl::Now() > deadline) throw std::runtime_error("it has not ended in time");
+      if (absl::Now() > deadline) throw std::runtime_error("it has not exited in time");
       pollfd readable{.fd = output_, .events = POLLIN, .revents = 0};
       if (::poll(&readable, 1, kPollMs) <= 0) continue;
       std::array<char, 4096> buffer;
@@ -76,7 +76,7 @@ class Child {
     }
   }
 
-  // Whether it succeeded.
+  // Waits until it exits, and returns whether it succeeded.
   bool Wait() {
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -105,7 +105,7 @@ std::vector<nlohmann::json> RunPrograms(const std::string& path,
     const std::string line = child->Read();
     const bool succeeded = child->Wait();
     CheckInterrupted();
-    if (!succeeded) throw std::runtime_error(path + " failed, as said above");
+    if (!succeeded) throw std::runtime_error(path + " failed; see its message above");
     parsed.push_back(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
     if (!parsed.back().is_object()) {
       throw std::runtime_error(path + " printed no line of JSON: " + line);

@@ -7,20 +7,20 @@
 
 namespace retryq::bench {
 
-// Runs a program that is measured to its end, and answers the line of JSON that it printed. Throws
-// std::runtime_error where it fails or takes longer than five minutes, and what CheckInterrupted
-// throws; then it is ended.
+// Runs a program until it exits, and returns the line of JSON that it printed. Throws
+// std::runtime_error if it fails or takes longer than five minutes, and what CheckInterrupted
+// throws; the program is then killed.
 nlohmann::json RunProgram(const std::string& path, std::vector<std::string> arguments);
 
-// The same of several at once: one line of each.
+// Runs a program several times at once, with these arguments, and returns a line for each.
 std::vector<nlohmann::json> RunPrograms(const std::string& path,
                                         const std::vector<std::vector<std::string>>& arguments);
 
-// From now on SIGINT and SIGTERM end the run at the next CheckInterrupted, so that what was made on
-// the broker is taken away.
+// From now on SIGINT and SIGTERM end the run at the next CheckInterrupted, so that the run can
+// delete what it made on the broker.
 void NoteInterrupts();
 
-// Throws Interrupted where such a signal came.
+// Throws Interrupted after such a signal.
 struct Interrupted {};
 void CheckInterrupted();
 

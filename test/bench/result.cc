@@ -52,26 +52,6 @@ std::string Compared(const MetricResult& result) {
   return absl::StrCat(text, " (CI ", number(interval.from), "..", number(interval.to), ")");
 }
 
-nlohmann::json SideJson(const std::vector<double>& values) {
-  return {{"median", Median(values)},
-          {"least", Quantile(values, 0)},
-          {"most", Quantile(values, 1)},
-          {"values", values}};
-}
-
-nlohmann::json MetricJson(const MetricResult& result, const std::string& subject) {
-  nlohmann::json json = {{"name", result.metric.name},
-                         {"unit", result.metric.unit},
-                         {subject, SideJson(result.retryq)}};
-  if (result.metric.comparison == Comparison::kNone) return json;
-  json["baseline"] = SideJson(result.baseline);
-  const std::vector<double> compared = result.Compared();
-  const Interval interval = MedianInterval(compared);
-  json[std::string(NameOf(result.metric.comparison))] = {
-      {"median", Median(compared)}, {"from", interval.from}, {"to", interval.to}};
-  return json;
-}
-
 std::string Processor() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -126,23 +106,20 @@ std::string Text(const LineResult& result) {
   return absl::StrCat(result.line.title, ": ", summary, "\n", details);
 }
 
-std::string Json(const Results& results) {
-  nlohmann::json lines = nlohmann::json::array();
-  for (const LineResult& result : results.lines) {
-    nlohmann::json metrics = nlohmann::json::array();
-    for (const MetricResult& metric : result.metrics) {
-      metrics.push_back(MetricJson(metric, result.line.subject));
-    }
-    lines.push_back(
-        {{"name", result.line.name}, {"title", result.line.title}, {"metrics", metrics}});
-  }
+std::string Markdown(const Results& results) {
   const Machine& machine = results.machine;
-  const nlohmann::json json = {
-      {"machine",
-       {{"processor", machine.processor}, {"cores", machine.cores}, {"load", machine.load}}},
-      {"rabbitmq", machine.rabbitmq},
-      {"lines", lines}};
-  return json.dump(2) + "\n";
+  std::string text = absl::StrFormat(
+      "## RabbitMQ %s\n\n%s, %d cores, load %.1f before the start.\n\n"
+      "| | compared | retryq | the loop |\n| --- | --- | --- | --- |\n",
+      machine.rabbitmq, machine.processor, machine.cores, machine.load);
+  for (const LineResult& result : results.lines) {
+    for (const MetricResult& metric : result.metrics) {
+      absl::StrAppend(&text, "| ", result.line.title, " | ", Compared(metric), " | ",
+                      Spread(metric.retryq), " ", metric.metric.unit, " | ",
+                      metric.baseline.empty() ? "" : Spread(metric.baseline), " |\n");
+    }
+  }
+  return text;
 }
 
 }  // namespace retryq::bench

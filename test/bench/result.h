@@ -9,13 +9,13 @@
 
 namespace retryq::bench {
 
-// What one metric of a line came to, a value a round.
+// The figures of one metric of a line, one per round.
 struct MetricResult {
   Metric metric;
   std::vector<double> retryq;
-  std::vector<double> baseline;  // none where the metric is retryq's alone
+  std::vector<double> baseline;  // empty if the line has no baseline
 
-  // Of each round, the two sides held together; retryq's alone where there is nothing to compare.
+  // The comparison of both sides in each round, or retryq's figures if there is no baseline.
   std::vector<double> Compared() const;
 };
 
@@ -24,7 +24,7 @@ struct LineResult {
   std::vector<MetricResult> metrics;
 };
 
-// What was measured where.
+// The machine and the broker of the measurement.
 struct Machine {
   std::string processor;
   unsigned cores;
@@ -32,7 +32,7 @@ struct Machine {
   std::string rabbitmq;
 };
 
-// Of this machine and the broker that the environment names. Throws std::runtime_error.
+// Describes this machine and the broker that RETRYQ_URL names. Throws std::runtime_error.
 Machine ThisMachine();
 
 struct Results {
@@ -40,13 +40,13 @@ struct Results {
   std::vector<LineResult> lines;
 };
 
-// A line for people: "retry cycle, 256 bytes: throughput ratio 1.02 (CI 0.99..1.05), …", and below
-// it what each side came to.
+// "retry cycle, 256 bytes: throughput ratio 1.02 (CI 0.99..1.05), …", followed by the figures of
+// each side.
 std::string Text(const LineResult& result);
 std::string Text(const Machine& machine);
 
-// All of it, for programs.
-std::string Json(const Results& results);
+// A section of FIGURES.md: a table with a row per metric.
+std::string Markdown(const Results& results);
 
 }  // namespace retryq::bench
 

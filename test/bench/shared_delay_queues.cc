@@ -1,4 +1,4 @@
-// Whether retrying slows down with the number of work queues that share the delay queues.
+// Retries per second of one client, by the number of work queues that share the delay queues.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,12 +21,12 @@
 namespace retryq::bench {
 namespace {
 
-constexpr std::size_t kUnacked = 1'000;  // in all, but for
-constexpr std::size_t kLeastPrefetch = 20;
+constexpr std::size_t kUnacked = 1'000;     // of all consumers together, unless that is less than
+constexpr std::size_t kLeastPrefetch = 20;  // for each
 constexpr absl::Duration kPatience = absl::Minutes(3);
 
-// Keeps what comes in until all consumers consume, as making a thousand of them takes seconds; then
-// lets everything fail, and stops the loop after the last retry.
+// Keeps deliveries until all consumers consume, because starting a thousand consumers takes
+// seconds. Then lets all deliveries fail, and stops the loop after the last retry.
 class Failing final : public Observer {
  public:
   Failing(EventLoop& loop, std::size_t consumers, std::size_t messages)
@@ -45,9 +45,9 @@ class Failing final : public Observer {
     }
   }
 
-  // Throws where not all was retried in time.
+  // Throws std::runtime_error if not all messages were retried in time.
   double RetriesPerSecond() const {
-    if (retried_ < messages_) throw std::runtime_error("not all was retried in time");
+    if (retried_ < messages_) throw std::runtime_error("not all messages were retried in time");
     return static_cast<double>(messages_) / absl::ToDoubleSeconds(absl::Now() - *begin_);
   }
 
@@ -68,8 +68,8 @@ class Failing final : public Observer {
   std::size_t retried_ = 0;
 };
 
-// Retries a second: 256-byte messages, spread evenly over so many work queues, all fail once, with
-// the same delay.
+// Returns the retries per second: messages of 256 bytes, spread evenly over the work queues, fail
+// once each, with the same delay.
 double Measure(std::size_t queues, std::size_t messages) {
   testing::TestVhost vhost;
   testing::Peer peer(vhost.Url());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kResamples = 10'000;
 constexpr std::mt19937_64::result_type kSeed = 1;
-constexpr double kLeftOut = 0.025;  // on each side
+constexpr double kExcluded = 0.025;  // on each side
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Interval MedianInterval(const std::vector<double>& values) {
     for (double& value : sample) value = values[any(random)];
     medians.push_back(Median(sample));
   }
-  return {.from = Quantile(medians, kLeftOut), .to = Quantile(std::move(medians), 1 - kLeftOut)};
+  return {.from = Quantile(medians, kExcluded), .to = Quantile(std::move(medians), 1 - kExcluded)};
 }
 
 }  // namespace retryq::bench

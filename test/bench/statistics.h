@@ -5,10 +5,11 @@
 
 namespace retryq::bench {
 
-// Of at least one value; of an even number of them, the mean of the middle two.
+// Needs at least one value. For an even number of values, the mean of the middle two.
 double Median(std::vector<double> values);
 
-// The value below which so large a part of the values lies, 0 to 1. At least one value.
+// The smallest value that at least this part (0 to 1) of the values does not exceed. Needs at least
+// one value.
 double Quantile(std::vector<double> values, double part);
 
 struct Interval {
@@ -16,8 +17,8 @@ struct Interval {
   double to;
 };
 
-// Where the median would lie with a probability of 95 %, could the same be measured again and
-// again: by bootstrap, from resampled rounds. The same for the same values. At least one value.
+// The 95 % confidence interval of the median, by bootstrap. Deterministic. Needs at least one
+// value.
 Interval MedianInterval(const std::vector<double>& values);
 
 }  // namespace retryq::bench

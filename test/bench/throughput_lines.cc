@@ -1,6 +1,6 @@
-// Whole cycles as fast as they go, from a queue that was filled before: the retry cycle (deliver,
-// fail, publish the copy, confirm, ack) with bodies of some sizes and with some TTLs, the success
-// path (deliver, ack), and the least that a retry cycle can cost.
+// Throughput and CPU time of the retry cycle (deliver, fail, publish the copy, confirm, ack), of
+// the success path (deliver, ack), and of `floor`, the least that a retry cycle can cost. The work
+// queue is filled before.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,17 +21,19 @@
 #include "bench/line.h"
 #include "bench/program.h"
 #include "retryq/amqp/properties.h"
+#include "retryq/consumer.h"
 #include "support/peer.h"
 #include "support/test_vhost.h"
 
 namespace retryq::bench {
 namespace {
 
-// By then the delay queues are declared, and what the prefetch lets in at once is over.
+// Messages that do not count, until the delay queues are declared and the prefetch has been used up
+// once.
 constexpr std::size_t kWarmup = 2'000;
 constexpr std::size_t kLargeWarmup = 600;
 constexpr absl::Duration kPatience = absl::Seconds(20);
-// Above it a run has fewer messages, so that what it moves stays about the same.
+// Lines with larger bodies have fewer messages.
 constexpr std::size_t kLargeBody = 4'096;
 
 struct Workload {
@@ -39,7 +41,7 @@ struct Workload {
   std::size_t body_size = 256;
   std::size_t ttls = 1;
   std::size_t workers = 1;  // each with a work queue of its own
-  bool is_floor = false;    // not retryq's, but of a program that does nothing else
+  bool is_floor = false;    // measures `floor` instead of retryq
   std::size_t prefetch = kPrefetch;
   bool is_quorum = false;      // the work queue and the delay queues
   bool is_tls = false;         // the connections
@@ -52,7 +54,7 @@ std::string QueueOf(std::size_t worker) {
   return absl::StrCat("work.", absl::Dec(worker, absl::kZeroPad2));
 }
 
-// The last acks may still be on their way through the broker.
+// Waits for the last acks.
 void AwaitEmpty(testing::Peer& peer, const std::string& queue) {
   const absl::Time deadline = absl::Now() + kPatience;
   while (const std::size_t left = peer.Count(queue)) {
@@ -64,8 +66,8 @@ void AwaitEmpty(testing::Peer& peer, const std::string& queue) {
   }
 }
 
-// The delay queue with this TTL that exists: a quorum queue of retryq's is the work queue's own,
-// and its name ends with a number that changes with time.
+// Returns the delay queue with this TTL. retryq's quorum delay queues are named after the work
+// queue, and their names end with a number that changes with time.
 std::string DelayQueueOf(const testing::TestVhost& vhost, std::size_t ttl) {
   std::string name = absl::StrCat("retry.", ttl);
   if (vhost.HasQueue(name)) return name;
@@ -76,7 +78,8 @@ std::string DelayQueueOf(const testing::TestVhost& vhost, std::size_t ttl) {
   return name;
 }
 
-// Whether each message is where it belongs, and the copies have as many bytes as the other side's.
+// Throws std::runtime_error unless each message is in the right queue and all copies have the same
+// length.
 void Check(const testing::TestVhost& vhost, testing::Peer& peer, const Workload& workload,
            std::size_t messages) {
   for (std::size_t i = 0; i < workload.workers; ++i) AwaitEmpty(peer, QueueOf(i));
@@ -89,7 +92,7 @@ void Check(const testing::TestVhost& vhost, testing::Peer& peer, const Workload&
     throw std::runtime_error(absl::StrCat(copies, " copies of ", messages, " messages"));
   }
   const amqp::MessagePtr copy = peer.Get(DelayQueueOf(vhost, kFirstTtl));
-  // Of the first copy that was seen: all lines have the same properties.
+  // The size of the first copy; all lines have the same properties.
   static const std::size_t size = amqp::ContentHeaderSize(copy->properties);
   if (amqp::ContentHeaderSize(copy->properties) != size ||
       copy->body.size() != workload.body_size) {
@@ -136,7 +139,7 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   std::string program = workload.fails ? "retry_cycle" : "success_path";
   if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_cycle_worker";
   double measured = 0;
-  double seconds = 0;  // of the one that took longest
+  double seconds = 0;  // of the slowest program
   double cpu = 0;
   for (const nlohmann::json& used : RunPrograms(setup.programs + program, arguments)) {
     measured += used.at("messages").get<double>();
@@ -172,11 +175,20 @@ std::vector<Line> ThroughputLines() {
         absl::StrCat("retry cycle, ", ttls, ttls == 1 ? " TTL" : " TTLs"), {.ttls = ttls}));
   }
   lines.push_back(ThroughputLine("success", "success path", {.fails = false}));
-  constexpr std::size_t kDefaultPrefetch = 64;
+  const std::size_t kDefaultPrefetch = ConsumerOptions().prefetch;
   lines.push_back(ThroughputLine("default-retry", "retry cycle, default prefetch",
                                  {.prefetch = kDefaultPrefetch}));
   lines.push_back(ThroughputLine("default-success", "success path, default prefetch",
                                  {.fails = false, .prefetch = kDefaultPrefetch}));
+  for (const std::size_t prefetch : {32U, 64U, 128U, 256U}) {
+    for (const bool fails : {true, false}) {
+      lines.push_back(ThroughputLine(
+          absl::StrCat("prefetch-", prefetch, fails ? "-retry" : "-success"),
+          absl::StrCat(fails ? "retry cycle" : "success path", ", prefetch ", prefetch),
+          {.fails = fails, .prefetch = prefetch}));
+      lines.back().is_extra = true;
+    }
+  }
   lines.push_back(ThroughputLine("quorum", "retry cycle, quorum queues", {.is_quorum = true}));
   lines.push_back(ThroughputLine("tls", "retry cycle, TLS", {.is_tls = true}));
   lines.push_back(ThroughputLine("consumers-8",
@@ -186,7 +198,7 @@ std::vector<Line> ThroughputLines() {
   lines.back().is_extra = true;
   for (const std::size_t size : {256U, 4'096U, 65'536U}) {
     lines.push_back(ThroughputLine(absl::StrCat("floor-", size),
-                                   absl::StrCat("the least of a retry cycle, ", size, " bytes"),
+                                   absl::StrCat("floor of a retry cycle, ", size, " bytes"),
                                    {.body_size = size, .is_floor = true}));
     lines.back().is_extra = true;
     lines.back().subject = "floor";

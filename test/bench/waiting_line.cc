@@ -1,4 +1,4 @@
-// Very many messages that wait at once: what they take of the broker, and how well they come back.
+// Many messages that wait at once: the memory and disk of the broker, and how late they come back.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,10 +28,11 @@ namespace {
 
 constexpr char kQueue[] = "work";
 constexpr std::size_t kBodySize = 256;
-// Publishes without an answer. Each delayed one looks for its queue on a channel of its own, and of
-// those a connection has 2 047.
+// Open publishes. Each delayed publish checks its queue on a channel of its own, and a connection
+// has 2 047 channels.
 constexpr std::size_t kOpen = 500;
-// The slowest that publishing may be: the delay is as long as that takes, so that all wait at once.
+// Messages per second. The delay is as long as publishing takes at this rate, so that all messages
+// wait at once.
 constexpr std::size_t kLeastRate = 1'000;
 constexpr absl::Duration kLeastDelay = absl::Seconds(45);
 constexpr absl::Duration kPatience = absl::Minutes(10);   // beyond the delay
@@ -45,12 +46,12 @@ struct Taken {
   double disk;
 };
 
-// Disk: of the private broker's data; zero where it is not ours to look at.
+// The disk space is that of the private broker's data; zero for another broker.
 Taken Take(const testing::Management& management) {
   const double memory = management.Get("/nodes").value().at(0).at("mem_used");
   double disk = 0;
   if (const char* broker = std::getenv("RETRYQ_BROKER")) {
-    std::error_code gone;  // files come and go while it works
+    std::error_code gone;  // files that vanish meanwhile
     const std::filesystem::recursive_directory_iterator files(std::string(broker) + "/data", gone);
     for (const auto& file : files) {
       if (!file.is_regular_file(gone)) continue;
@@ -61,7 +62,7 @@ Taken Take(const testing::Management& management) {
   return {.memory = memory / kMebibyte, .disk = disk / kMebibyte};
 }
 
-// Publishes them with the delay, and counts them when they are back.
+// Publishes messages with the delay, and counts them when they come back.
 class Crowd {
  public:
   Crowd(EventLoop& loop, const std::string& url, std::size_t messages)
@@ -77,7 +78,7 @@ class Crowd {
     if (!consumer_.ok()) throw std::runtime_error(consumer_.status().ToString());
   }
 
-  // Until all wait. Answers how many a second were published.
+  // Publishes all messages. Returns how many were published per second.
   double Publish() {
     const absl::Time begin = absl::Now();
     for (std::size_t i = 0; i < std::min(kOpen, messages_); ++i) PublishOne();
@@ -88,7 +89,7 @@ class Crowd {
     return static_cast<double>(messages_) / absl::ToDoubleSeconds(end - begin);
   }
 
-  // Until all are back. Answers how much later than due the last one was, in seconds.
+  // Runs until all messages are back. Returns how late the last one was, in seconds.
   double Drain() {
     Run(handled_);
     return absl::ToDoubleSeconds(absl::Now() - last_sent_ - delay_);
@@ -111,12 +112,13 @@ class Crowd {
     return Outcome::Ok();
   }
 
-  // Until `count`, which stops the loop, has reached all. Throws where it does not in time.
+  // Runs until `count` has reached the number of messages. Throws std::runtime_error if it does not
+  // in time.
   void Run(const std::size_t& count) {
     const absl::Time deadline = absl::Now() + delay_ + kPatience;
     while (count < messages_) {
       CheckInterrupted();
-      if (absl::Now() > deadline) throw std::runtime_error("not all came in time");
+      if (absl::Now() > deadline) throw std::runtime_error("not all messages came in time");
       const std::unique_ptr<Timer> look = loop_.After(kPoll, [this] { loop_.Stop(); });
       if (const absl::Status end = loop_.Run(); !end.ok()) {
         throw std::runtime_error(end.ToString());
@@ -153,11 +155,11 @@ std::vector<double> Measure(Side, const Setup& setup) {
 std::vector<Line> WaitingLine() {
   constexpr Comparison kNone = Comparison::kNone;
   return {{.name = "waiting",
-           .title = "as many messages as --waiting says, in one delay queue",
+           .title = "--waiting messages in one delay queue",
            .metrics = {{.name = "published", .unit = "a second", .comparison = kNone},
                        {.name = "broker memory", .unit = "MiB", .comparison = kNone},
                        {.name = "broker disk", .unit = "MiB", .comparison = kNone},
-                       {.name = "last one late", .unit = "s", .comparison = kNone}},
+                       {.name = "lateness of the last one", .unit = "s", .comparison = kNone}},
            .measure = Measure,
            .is_extra = true}};
 }

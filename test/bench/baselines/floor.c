@@ -1,7 +1,7 @@
-/* What no client goes under that reads and writes sockets: it takes what comes, sends the copies,
-   acks what is confirmed, and does nothing else. Nothing is kept, bodies leave from where they were
-   read, all copies bear the headers of the first, and what comes gathers for longer than is good
-   for it. Works with one TTL.
+/* The least CPU that a client of these sockets can take: it reads deliveries, sends copies, acks
+   confirmed messages, and does nothing else. It stores nothing, writes bodies from the buffer that
+   they were read into, gives all copies the headers of the first, and gathers input for longer than
+   a client should. One TTL.
 
    floor URL QUEUE WARMUP MESSAGES TTLS */
 
@@ -19,14 +19,14 @@ enum {
   kFrameHead = 7, /* type, channel, size */
   kFrameEnd = 0xCE,
 
-  kRoom = 1 << 20, /* of the input, of which so much gathers for so many milliseconds */
+  kRoom = 1 << 20, /* of the input; reads after kGathers bytes or kPause ms */
   kGathers = kRoom / 2,
   kPause = 8,
 
-  kMostRuns = 1024, /* of a call */
+  kMostRuns = 1024, /* per call */
 };
 
-/* Frames that are written, one after the other. */
+/* Writes frames one after the other. */
 struct writer {
   unsigned char bytes[8192];
   size_t size;
@@ -133,7 +133,7 @@ static void add_run(struct floor* floor, void* bytes, size_t size) {
   floor->runs[floor->run_count++] = (struct iovec){.iov_base = bytes, .iov_len = size};
 }
 
-/* Fetches a message, to see what its copy looks like, and puts it back. */
+/* Gets a message, prepares its copy, and requeues the message. */
 static void prepare_copy(struct floor* floor, struct retry_loop* loop) {
   amqp_basic_get(loop->connection, kConsuming, amqp_cstring_bytes(loop->queue), /*no_ack=*/0);
   amqp_frame_t frame;
@@ -172,7 +172,7 @@ static void prepare_copy(struct floor* floor, struct retry_loop* loop) {
   memcpy(copy->bytes + copy->size - sizeof body_size, &body_size, sizeof body_size);
 }
 
-/* From here on the library reads no more. */
+/* From here on, frames are read without the library. */
 static void start_consuming(struct floor* floor, const struct retry_loop* loop) {
   amqp_basic_qos(loop->connection, kConsuming, 0, kPrefetch, 0);
   check(loop->connection, "basic.qos");

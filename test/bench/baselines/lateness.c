@@ -1,8 +1,8 @@
-/* How late messages come back to the hand-written loop. They fail again and again, with one TTL.
+/* How late messages come back to the hand-written loop. All messages fail each time, with one TTL.
 
-   lateness URL QUEUE WARMUP MESSAGES SECONDS TTL    with so many messages in all, with the ids that
-   the benchmark gives them; what comes in the first WARMUP seconds does not count, and SECONDS
-   later it ends; TTL in milliseconds */
+   lateness URL QUEUE WARMUP MESSAGES SECONDS TTL    MESSAGES: the total number, with the ids that
+   the benchmark gives them. The first WARMUP seconds do not count; the program exits SECONDS later.
+   TTL in milliseconds */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct lateness {
   double first_counted; /* a time; 0 until the first delivery */
   double warmup;
   double now;
-  double* due; /* by message; 0: has not failed yet */
+  double* due; /* per message; 0: has not failed yet */
 
   double* late;
   size_t count;

@@ -6,15 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the hand-written loops share. All end the program with a message where something fails:
-   these are loops that meet no trouble. */
+/* Shared by the hand-written loops. All functions exit with a message on an error. */
 
-/* The program's arguments: URL QUEUE WARMUP MESSAGES, then those that `more` names. */
+/* The program's arguments: URL QUEUE WARMUP MESSAGES, then the arguments that `more` names. */
 struct arguments {
   char* url; /* amqp_parse_url() writes into it */
   char* queue;
-  uint64_t warmup;   /* messages before the measurement, */
-  uint64_t messages; /* and in it */
+  uint64_t warmup;   /* messages before the measurement */
+  uint64_t messages; /* messages that are measured */
   char** more;
 };
 
@@ -22,35 +21,35 @@ struct arguments parse_arguments(int argc, char** argv, int more, const char* na
 
 _Noreturn void die(const char* what);
 
-/* A connection and its channel 1. With TLS (amqps), the broker's certificate is not checked: that
-   costs nothing once the connection is open. */
+/* Opens a connection and its channel 1. With TLS (amqps), the broker's certificate is not checked,
+   which makes no difference once the connection is open. */
 amqp_connection_state_t connect_to(char* url);
 void check(amqp_connection_state_t connection, const char* what);
 
-/* Waits until the broker has taken what was sent before. */
+/* Closes the connection, after the broker has processed everything that was sent. */
 void disconnect(amqp_connection_state_t connection);
 
 /* Starts consuming on channel 1. */
 void consume(amqp_connection_state_t connection, const char* queue, uint16_t prefetch);
 
-/* Whether the next frame can be had without waiting for the broker. */
+/* Returns whether the next frame can be read without waiting for the broker. */
 bool has_frame(amqp_connection_state_t connection);
 void read_frame(amqp_connection_state_t connection, amqp_frame_t* frame);
 
-/* Since some moment. */
+/* The monotonic clock. */
 double seconds_now(void);
 
-/* What a measurement has used. */
+/* Time and CPU time, in seconds. */
 struct usage {
   double seconds;
   double user;
   double system;
 };
 
-/* Since some moment; the difference of two counts. */
+/* The present usage; only differences mean something. */
 struct usage usage_now(void);
 
-/* One line of JSON. */
+/* Prints the difference as a line of JSON. */
 void print_usage(uint64_t messages, const struct usage* begin, const struct usage* end);
 
 #endif /* RETRYQ_TEST_BENCH_BASELINES_LOOP_CLIENT_H_ */

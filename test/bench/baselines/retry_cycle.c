@@ -1,4 +1,4 @@
-/* The hand-written retry loop as fast as it goes.
+/* The hand-written retry loop at full speed.
 
    retry_cycle URL QUEUE WARMUP MESSAGES TTLS PREFETCH classic|quorum */
 

@@ -24,7 +24,7 @@ static amqp_table_entry_t text(const char* name, amqp_bytes_t value) {
   return entry;
 }
 
-/* For each TTL a queue, and a fanout exchange before it. */
+/* Declares a queue and its fanout exchange for each TTL. */
 void retry_loop_declare(struct retry_loop* loop) {
   loop->exchanges = calloc(loop->ttls, sizeof *loop->exchanges);
   if (loop->exchanges == NULL) die("no memory");
@@ -60,7 +60,8 @@ static bool is_named(const amqp_table_entry_t* entry, const char* name) {
   return entry->key.len == length && memcmp(entry->key.bytes, name, length) == 0;
 }
 
-/* The delivery's headers but for those of an earlier retry, then ours. Answers how many. */
+/* Copies the delivery's headers, except those of an earlier retry, and adds ours. Returns their
+   number. */
 static int write_headers(const struct retry_loop* loop, int64_t delay,
                          amqp_table_entry_t* headers) {
   static const char error[] = "UNAVAILABLE: " RETRYQ_BENCH_ERROR;
@@ -168,8 +169,8 @@ static void take_frame(struct retry_loop* loop, const amqp_frame_t* frame) {
   }
 }
 
-/* The originals whose copies are confirmed, when nothing more has been read or many have come
- * together. */
+/* Acks the originals of confirmed copies, when no frame is left to read or many copies were
+ * confirmed together. */
 static void ack(struct retry_loop* loop) {
   if (loop->confirmed == loop->acked) return;
   if (loop->confirmed - loop->acked < loop->prefetch / 8U && has_frame(loop->connection)) return;

@@ -7,11 +7,11 @@
 #include "loop_client.h"
 #include "workload.h"
 
-/* Consume, publish a copy into a delay queue, ack when the copy is confirmed: the loop that people
-   write by hand, at its best, and with the headers that retryq's copies have. No policy, no leases,
-   no reconnecting. */
+/* The retry loop that people write by hand: consume, publish a copy into a delay queue, ack when
+   the copy is confirmed. Fast, and with the headers of retryq's copies, but without a policy,
+   leases or reconnecting. */
 struct retry_loop {
-  /* Set by the caller; the rest is zero at first. */
+  /* Set by the caller; all other fields are zero at first. */
   amqp_connection_state_t connection;
   const char* queue;
   int64_t first_ttl; /* in milliseconds */
@@ -24,10 +24,10 @@ struct retry_loop {
 
   char (*exchanges)[32]; /* one for each TTL */
 
-  /* Deliveries are published in their order, so that a delivery's tag is its copy's number as well.
-   */
+  /* Copies are published in the order of their deliveries, so a delivery tag is also the number of
+     the copy. */
   uint64_t published;
-  uint64_t confirmed; /* with all before */
+  uint64_t confirmed; /* all copies up to this number */
   uint64_t acked;
   bool is_confirmed[kPrefetch];
 
@@ -35,7 +35,7 @@ struct retry_loop {
   amqp_basic_deliver_t deliver;
   amqp_basic_properties_t properties;
   uint64_t missing;
-  amqp_bytes_t body; /* of one frame: in the library's buffer; of more: in `assembled` */
+  amqp_bytes_t body; /* in the library's buffer if it is one frame, otherwise in `assembled` */
   char* assembled;
   size_t room;
 };
@@ -51,18 +51,18 @@ enum {
   kPublishing = 2,
 };
 
-/* Declares the delay queues, and has what is published confirmed. */
+/* Declares the delay queues, and enables confirms. */
 void retry_loop_declare(struct retry_loop* loop);
 
-/* Of the copy for the delivery that was read last. Its headers lie in `headers`, of
-   kHeaderRoom + kRetryHeaders. */
+/* Returns the properties of the copy of the last delivery. Its headers are stored in `headers`,
+   which has kHeaderRoom + kRetryHeaders entries. */
 amqp_basic_properties_t retry_loop_copy(const struct retry_loop* loop, int64_t delay,
                                         amqp_table_entry_t* headers);
 
 /* Declares the delay queues and starts consuming. */
 void retry_loop_begin(struct retry_loop* loop);
 
-/* Waits for a frame and does what follows from it. */
+/* Waits for a frame and handles it. */
 void retry_loop_step(struct retry_loop* loop);
 
 void retry_loop_end(struct retry_loop* loop);

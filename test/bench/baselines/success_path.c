@@ -1,4 +1,4 @@
-/* Consume, all is well, ack: the loop that retryq's success path is held against.
+/* Consume and ack: the loop that retryq's success path is compared with.
 
    success_path URL QUEUE WARMUP MESSAGES PREFETCH */
 
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   uint64_t before = 0; /* messages done when it began */
   uint64_t handled = 0;
   uint64_t acked = 0;
-  uint64_t missing = 0; /* bytes of the body that is being read */
+  uint64_t missing = 0; /* bytes of the body that are not read yet */
   while (acked < last) {
     amqp_frame_t frame;
     read_frame(connection, &frame);

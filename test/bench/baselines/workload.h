@@ -1,24 +1,24 @@
 #ifndef RETRYQ_TEST_BENCH_BASELINES_WORKLOAD_H_
 #define RETRYQ_TEST_BENCH_BASELINES_WORKLOAD_H_
 
-/* What the baselines and the worker on retryq do alike. For C and C++. */
+/* Constants of the baselines and of the workers on retryq. For C and C++. */
 
 enum {
   kPrefetch = 512,
 
-  /* The first TTL and the distance to the next one, in milliseconds: so long that nothing comes
-     back while it is measured. */
+  /* The first TTL and the distance to the next one, in milliseconds. Copies do not come back during
+     a measurement. */
   kFirstTtl = 3600000,
   kTtlStep = 1000,
 
-  /* What retryq's x-expires has beyond a TTL of that length: window and margin. */
+  /* The difference of retryq's x-expires and a TTL of that length: window and margin. */
   kExpiresBeyondTtl = 660000,
 };
 
-/* What message ids begin with; a number follows. */
+/* The start of all message ids; a number follows. */
 static const char kIdPrefix[] = "message-";
 
-/* Why the handler fails; travels with each copy. */
+/* The handler's error, which each copy contains. */
 #define RETRYQ_BENCH_ERROR "connection to 192.0.2.7:443 refused"
 
 #endif /* RETRYQ_TEST_BENCH_BASELINES_WORKLOAD_H_ */

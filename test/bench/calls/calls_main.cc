@@ -1,5 +1,5 @@
-// Makes one public call again and again, for test/bench/run calls to count the instructions of the
-// first thousand and of the last: whether a call costs the same however many there were before.
+// Repeats one public call, so that `test/bench/run calls` can compare the instructions of the first
+// thousand calls with those of the last thousand.
 //
 // usage: bench_calls --list
 //        bench_calls CALL COUNT
@@ -23,11 +23,11 @@
 
 using Call = std::function<void()>;
 
-// What callgrind looks for: the calls that count are inside these two.
+// Callgrind counts the instructions inside these two functions.
 extern "C" {
 __attribute__((noinline)) void FirstThousand(const Call& call) {
   for (int i = 0; i < 1000; ++i) call();
-  asm volatile("" ::: "memory");  // keeps the two apart
+  asm volatile("" ::: "memory");  // prevents the compiler from merging them
 }
 __attribute__((noinline)) void LastThousand(const Call& call) {
   for (int i = 0; i < 1000; ++i) call();
@@ -44,7 +44,7 @@ using testing::SimulatedTime;
 
 Outcome Handles(const Delivery&) { return Outcome::Ok(); }
 
-// A client on a broker that answers when it is told to, in simulated time.
+// A client in simulated time, on a broker that replies when it is told to.
 struct World {
   World() { broker.Ready(); }
 
@@ -82,7 +82,7 @@ struct World {
   int number = 0;
 };
 
-// Each makes what its call needs, for so many of them.
+// Makes the objects that `count` calls need, and returns the call.
 using Prepare = std::function<Call(int count)>;
 
 Call OnWorld(
@@ -260,7 +260,7 @@ std::map<std::string, Prepare> DeliveryCalls() {
   };
 }
 
-// A loop that is run without waiting.
+// Runs a loop without waiting.
 struct Looped {
   void Turn() { event_base_loop(loop.base(), EVLOOP_NONBLOCK); }
 
@@ -319,7 +319,7 @@ int Run(const std::string& name, int count) {
   FirstThousand(call);
   for (int i = 2000; i < count; ++i) call();
   LastThousand(call);
-  std::_Exit(EXIT_SUCCESS);  // what is open need not be taken down
+  std::_Exit(EXIT_SUCCESS);  // skips the destructors
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 namespace retryq::bench {
 
-// A broker that costs the same whatever it has done before: it declares by the next turn of the
-// loop, keeps publishes until they are confirmed, and nothing else.
+// A broker whose calls cost the same however many came before: it declares in the next turn of the
+// loop and keeps publishes until they are confirmed.
 class QuietBroker final : public Broker {
  public:
   explicit QuietBroker(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}
