@@ -96,40 +96,51 @@ class RETRYQ_EXPORT Retrier {
   static absl::StatusOr<std::unique_ptr<Retrier>> Create(std::shared_ptr<Shared> shared,
                                                          RetrierOptions options);
 
-  virtual ~Retrier() = default;
+  ~Retrier();
+  Retrier(const Retrier&) = delete;
+  Retrier& operator=(const Retrier&) = delete;
 
   // Checks that the queues and the exchange that consuming needs exist: the work queue, the work
   // exchange, and the parked queue, which is declared if it is missing. Errors name the object and
   // the remedy.
-  virtual void Prepare(std::function<void(absl::Status)> done) = 0;
+  void Prepare(std::function<void(absl::Status)> done);
 
   // Returns the callback to pass to your consumer.
-  virtual DeliveryHandler Wrap(Handler handler) = 0;
-  virtual DeliveryHandler Wrap(AsyncHandler handler) = 0;
+  DeliveryHandler Wrap(Handler handler);
+  DeliveryHandler Wrap(AsyncHandler handler);
   // For a handler that blocks: it is called on `threads`, for several messages at once if there are
   // several threads. Objects that the handler captures must outlive its last call. Work that
   // `threads` drops without running it leaves its delivery open.
-  virtual DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) = 0;
+  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads);
 
   // Number of deliveries received and not yet settled, including those whose copies are in flight.
-  virtual std::size_t open() const = 0;
+  std::size_t open() const;
 
   // Number of open deliveries that are with the handler or on their way to it.
-  virtual std::size_t handling() const = 0;
+  std::size_t handling() const;
 
   // Drops all open deliveries, because their channel is gone and the broker has requeued them. The
   // outcomes of their handlers are ignored.
-  virtual void Abandon() = 0;
+  void Abandon();
   // Like `Abandon()`, with the reason, as in SubscriptionListener::OnInterrupted. kAborted: the
   // broker has ended the consumer, and a message that its handler had for the whole consumer
   // timeout counts as failed once, when it is delivered again: RetryOptions::count_redeliveries.
   // kInternal: the broker has failed on another message, and the redelivery of the open ones does
   // not count.
-  virtual void Abandon(const absl::Status& why) = 0;
+  void Abandon(const absl::Status& why);
 
   // Calls `idle` once no delivery is open (in the next turn of the loop, if none is open now). Only
   // one call may be pending.
-  virtual void WhenIdle(std::function<void()> idle) = 0;
+  void WhenIdle(std::function<void()> idle);
+
+  // For Consumer.
+  class RETRYQ_NO_EXPORT Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  explicit Retrier(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace retryq

@@ -146,8 +146,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
     valid = Join(valid, absl::InvalidArgumentError("the handler must not be empty"));
   }
   if (!valid.ok()) return valid;
-  absl::StatusOr<std::unique_ptr<ConsumerRetrier>> retrier =
-      ConsumerRetrier::Create(shared_, std::move(of_retrier));
+  absl::StatusOr<std::unique_ptr<Retrier>> retrier =
+      Retrier::Create(shared_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
 
   // The priority is set even if it is the default, because a stream refuses it (F54 in

@@ -75,7 +75,7 @@ class PoolExecutor final : public Executor {
 
 }  // namespace
 
-Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<ConsumerRetrier> retrier,
+Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier,
                      ConsumeParams params, std::optional<WorkQueue> declare,
                      const std::optional<BreakerOptions>& breaker,
                      std::function<void(absl::Status)> fatal,
@@ -93,7 +93,7 @@ Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Consum
   listener_ = shared_->AddListener(this);
   if (!breaker) return;
   breaker_.emplace(*breaker);
-  retrier_->Watch([self = lifeline_.ptr()](CallResult result, std::string_view error) {
+  retrier_->impl().Watch([self = lifeline_.ptr()](CallResult result, std::string_view error) {
     if (self) self->OnCall(result, error);
   });
 }
@@ -195,7 +195,7 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
 
 void Consumer::Impl::StartFlow() {
   if (paused_) return;
-  retrier_->ResumeHandling();
+  retrier_->impl().ResumeHandling();
   *handle_no_more_ = false;
   const bool probes = breaker_ && breaker_->state() == Breaker::State::kProbing;
   const std::uint16_t prefetch = probes ? kProbePrefetch : params_.prefetch;
@@ -206,9 +206,9 @@ void Consumer::Impl::StartFlow() {
 }
 
 void Consumer::Impl::EndFlow(std::function<void()> ended) {
-  retrier_->PauseReturns();
+  retrier_->impl().PauseReturns();
   subscription_->Cancel([self = lifeline_.ptr(), ended = std::move(ended)] {
-    if (self) self->retrier_->ResumeReturns();
+    if (self) self->retrier_->impl().ResumeReturns();
     if (self) ended();
   });
 }
@@ -295,12 +295,12 @@ bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
 // observer, so deliveries that wait for a thread are requeued in the next turn of the loop.
 void Consumer::Impl::Pause() {
   if (std::exchange(paused_, true)) return;
-  retrier_->StopHandling();
+  retrier_->impl().StopHandling();
   *handle_no_more_ = true;
   if (subscription_ == nullptr) return;
   EndFlow([] {});
   shared_->environment().executor->Post([self = lifeline_.ptr()] {
-    if (self && self->paused_) self->retrier_->RequeueUnbegun();
+    if (self && self->paused_) self->retrier_->impl().RequeueUnbegun();
   });
 }
 
@@ -330,11 +330,11 @@ void Consumer::Impl::OnBreakerOpened(std::string_view error) {
     flow_has_ended_ = true;
     ProbeIfDue();
   });
-  retrier_->StopHandling();
+  retrier_->impl().StopHandling();
   AwaitPause(breaker_->options().pause);
   shared_->environment().executor->Post([self = lifeline_.ptr()] {
     if (!self) return;
-    self->retrier_->RequeueUnbegun();
+    self->retrier_->impl().RequeueUnbegun();
     if (self) self->ReportBreaker(EventKind::kBreakerOpened);
   });
 }

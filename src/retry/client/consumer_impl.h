@@ -18,7 +18,7 @@
 #include "loop/pauses.h"
 #include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
-#include "retry/retrier/consumer_retrier.h"
+#include "retry/retrier/retrier_impl.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/breaker.h"
 #include "retryq/broker/broker.h"
@@ -37,10 +37,10 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   // `declare`: what to declare if the queue is missing; nullopt to declare nothing. `fatal` is
   // called with errors that make the first start impossible. `give_up` answers the publishes and
   // declares that come from an origin.
-  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<ConsumerRetrier> retrier,
-       ConsumeParams params, std::optional<WorkQueue> declare,
-       const std::optional<BreakerOptions>& breaker, std::function<void(absl::Status)> fatal,
-       std::function<void(const WorkOrigin&)> give_up, std::shared_ptr<ConsumerSet> consumers);
+  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier, ConsumeParams params,
+       std::optional<WorkQueue> declare, const std::optional<BreakerOptions>& breaker,
+       std::function<void(absl::Status)> fatal, std::function<void(const WorkOrigin&)> give_up,
+       std::shared_ptr<ConsumerSet> consumers);
   ~Impl() override;
 
   // Call once. With `threads`, a blocking handler runs on that number of threads;
@@ -68,7 +68,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void OnSubscribed() override;
   void OnDelivery(amqp::MessagePtr message) override { deliver_(std::move(message)); }
   bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) override {
-    return state_ == State::kConsuming && retrier_->PassOn(message, copy);
+    return state_ == State::kConsuming && retrier_->impl().PassOn(message, copy);
   }
   void OnInterrupted(const absl::Status& why) override;
 
@@ -111,7 +111,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
 
   const OwnProcess process_;
   const std::shared_ptr<SharedState> shared_;
-  const std::unique_ptr<ConsumerRetrier> retrier_;
+  const std::unique_ptr<Retrier> retrier_;
   const ConsumeParams params_;
   const std::optional<WorkQueue> declare_;
   const std::function<void(absl::Status)> fatal_;

@@ -197,7 +197,7 @@ void OpenDelivery::CarryOut(absl::Time now) {
     case Step::Kind::kHandle:
     case Step::Kind::kWait:
     case Step::Kind::kSkip:
-      assert(false);  // RetrierImpl handles these
+      assert(false);  // Retrier::Impl handles these
       return;
     case Step::Kind::kAck:
       Ack();

@@ -18,9 +18,9 @@
 #include "retry/publisher/copy.h"
 #include "retry/publisher/parked_queue.h"
 #include "retry/publisher/publisher.h"
-#include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/amqp/message.h"
+#include "retryq/breaker.h"
 #include "retryq/broker/retrier.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
@@ -35,8 +35,11 @@ struct RetrierContext {
   ParkedQueue parked_queue;
   CountedReturns counted_returns;
   Copy copy;  // scratch space: each copy is sent before the next is built
-  // See ConsumerRetrier.
-  ConsumerRetrier::OnCall on_call = nullptr;
+  // Called with the result and the error of each call of the handler, except of calls that began
+  // before handling was last stopped. It is called while a delivery is processed: it must not call
+  // the user's code, and must not destroy the retrier.
+  using OnCall = std::function<void(CallResult result, std::string_view error)>;
+  OnCall on_call = nullptr;
   bool handling_stopped = false;
   bool returns_paused = false;
   std::uint64_t stops = 0;   // how often handling was stopped

@@ -1,32 +1,25 @@
 #include "retryq/broker/retrier.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
 #include "base/remedy.h"
-#include "loop/alive.h"
-#include "loop/runner_thread.h"
 #include "loop/thrown.h"
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/dropped_settlement.h"
-#include "retry/delivery/timed_out.h"
-#include "retry/policy/decide.h"
 #include "retry/publisher/exclusive_queue.h"
-#include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/counting_queue.h"
-#include "retry/retrier/open_delivery.h"
+#include "retry/retrier/retrier_impl.h"
 #include "retry/retrier/retrier_options.h"
-#include "retry/retrier/shared_state.h"
 
 namespace retryq {
 namespace {
@@ -78,202 +71,60 @@ absl::Status CallHandler(AsyncHandler& handler, const Delivery& delivery, Settle
   }
 }
 
-// A delivery that was posted to another thread. Either that thread takes and handles it, or the
-// retrier takes it back before, because its channel is gone. Thread-safe.
-class HandedOver {
- public:
-  explicit HandedOver(Delivery delivery) : delivery_(std::move(delivery)) {}
+}  // namespace
 
-  // Returns nullopt if the delivery has already been taken.
-  std::optional<Delivery> Take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(delivery_, std::nullopt);
-  }
+absl::StatusOr<std::unique_ptr<Retrier>> Retrier::Create(std::shared_ptr<Shared> shared,
+                                                         RetrierOptions options) {
+  auto state = std::static_pointer_cast<SharedState>(std::move(shared));
+  if (absl::Status valid = Validate(options, state->options()); !valid.ok()) return valid;
+  return absl::WrapUnique(
+      new Retrier(std::make_unique<Impl>(std::move(state), WithDefaults(std::move(options)))));
+}
 
- private:
-  std::mutex mutex_;
-  std::optional<Delivery> delivery_;  // guarded by mutex_
-};
+Retrier::Retrier(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-// Keeps the open deliveries and passes the outcomes of handlers to them.
-class RetrierImpl final {
- public:
-  RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions options);
-  ~RetrierImpl();
-  // Destroys the retrier; used instead of the destructor. During a call of the observer, the
-  // retrier is destroyed after that call, and makes no calls until then.
-  static void Retire(std::unique_ptr<RetrierImpl> retrier);
+Retrier::~Retrier() {
+  impl_->CheckThread("Retrier::~Retrier");
+  Impl::Retire(std::move(impl_));
+}
 
-  void CheckThread(const char* function) const {
-    retryq::CheckThread(*shared_->environment().executor, function);
-  }
-  void Prepare(std::function<void(absl::Status)> done);
-  DeliveryHandler Wrap(Handler handler);
-  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads);
-  DeliveryHandler Wrap(AsyncHandler handler);
-  std::size_t open() const { return context_.open; }
-  std::size_t handling() const { return context_.handling; }
-  void Abandon(const absl::Status& why);
-  void WhenIdle(std::function<void()> idle);
-  void Watch(ConsumerRetrier::OnCall on_call) { context_.on_call = std::move(on_call); }
-  bool PassOn(const amqp::MessagePtr& message, PublishParams* copy);
-  void StopHandling();
-  void ResumeHandling() { context_.handling_stopped = false; }
-  void RequeueUnbegun();
-  void PauseReturns() { context_.returns_paused = true; }
-  void ResumeReturns();
+void Retrier::Prepare(std::function<void(absl::Status)> done) {
+  impl_->CheckThread("Retrier::Prepare");
+  impl_->Prepare(std::move(done));
+}
 
- private:
-  // Identifies one delivery by its place and by how often the place had been used before. An
-  // outcome that comes after `Abandon` therefore finds no delivery.
-  struct Id {
-    std::uint32_t place;
-    std::uint32_t use;
-  };
+DeliveryHandler Retrier::Wrap(Handler handler) {
+  impl_->CheckThread("Retrier::Wrap");
+  return impl_->Wrap(std::move(handler));
+}
 
-  // For one delivery at a time. Its memory is reused.
-  struct Place {
-    bool is_taken() const {
-      return delivery != nullptr && delivery->state() != OpenDelivery::State::kFree;
-    }
-    bool is_handling() const { return Is(OpenDelivery::State::kHandling); }
-    bool is_returning() const { return Is(OpenDelivery::State::kReturning); }
-    bool Is(OpenDelivery::State state) const {
-      return delivery != nullptr && delivery->state() == state;
-    }
+DeliveryHandler Retrier::Wrap(AsyncHandler handler) {
+  impl_->CheckThread("Retrier::Wrap");
+  return impl_->Wrap(std::move(handler));
+}
 
-    std::unique_ptr<OpenDelivery> delivery;
-    std::uint32_t use = 0;
-    std::shared_ptr<HandedOver> handed_over = nullptr;   // to another thread
-    std::shared_ptr<std::atomic<bool>> begun = nullptr;  // with an asynchronous handler
-    absl::Status thrown = {};      // by a handler that has not settled, or dropped its settlement
-    absl::Duration taken_at = {};  // since boot; set if this client must count timeouts
-  };
+DeliveryHandler Retrier::Wrap(Handler handler, std::shared_ptr<Executor> threads) {
+  impl_->CheckThread("Retrier::Wrap");
+  return impl_->Wrap(std::move(handler), std::move(threads));
+}
 
-  // A call of the handler on the loop's thread. The handler may destroy the retrier, or make it
-  // abandon its deliveries: the delivery of the call stays until the call returns. Nested calls end
-  // in reverse order.
-  class Running {
-   public:
-    Running(const AlivePtr<RetrierImpl>& retrier, Id id)
-        : retrier_(retrier),
-          place_(id.place),
-          delivery_(*retrier->places_[id.place]->delivery),
-          outer_(std::exchange(retrier->running_, this)) {}
-    ~Running() {
-      if (retrier_) retrier_->running_ = outer_;
-    }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
+std::size_t Retrier::open() const { return impl_->open(); }
 
-    const Delivery& delivery() const { return delivery_.delivery(); }
+std::size_t Retrier::handling() const { return impl_->handling(); }
 
-   private:
-    friend class RetrierImpl;
-    const AlivePtr<RetrierImpl>& retrier_;
-    const std::uint32_t place_;
-    const OpenDelivery& delivery_;
-    std::unique_ptr<OpenDelivery> abandoned_;
-    Running* const outer_;
-  };
+void Retrier::Abandon() { Abandon(absl::UnavailableError("abandoned")); }
 
-  // Calls the handler for a delivery.
-  using Call = absl::AnyInvocable<void(const AlivePtr<RetrierImpl>& self, Id id)>;
+void Retrier::Abandon(const absl::Status& why) {
+  impl_->CheckThread("Retrier::Abandon");
+  impl_->Abandon(why);
+}
 
-  // The state of a wrapped handler. The call may destroy the retrier and the function that made the
-  // call, so the caller keeps a reference to this.
-  struct Wrapped {
-    AlivePtr<RetrierImpl> retrier;
-    mutable Call call;
-  };
+void Retrier::WhenIdle(std::function<void()> idle) {
+  impl_->CheckThread("Retrier::WhenIdle");
+  impl_->WhenIdle(std::move(idle));
+}
 
-  DeliveryHandler Deliver(Call call);
-  static void Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr&& message);
-  void DeliverWithHistory(const std::shared_ptr<const Wrapped>& wrapped,
-                          amqp::MessagePtr&& message);
-  Step Decide(const DeliveryFacts& facts) const;
-  Id Take(amqp::MessagePtr&& message, const Delivery::History& history, bool is_counted);
-  void Skip(amqp::MessagePtr message, const Delivery::History& history);
-  static void CallHandlerOf(const Wrapped& wrapped, Id id);
-  void ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts);
-  bool CountsTimeouts(const amqp::Message& message);
-  std::shared_ptr<std::atomic<bool>> BeginAsync(Place& place) const;
-  void RememberTimeouts();
-  void AskWhetherCounts(std::function<void()> done);
-  void LookForWorkExchange(std::function<void(const absl::Status&)> done);
-  void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
-  void Destroy(std::uint32_t place);
-  void Release(std::uint32_t place);
-  void NotifyIfIdle();
-
-  const std::shared_ptr<SharedState> shared_;
-  const RetrierOptions options_;
-  std::shared_ptr<Delivery::Source> source_;  // of current deliveries
-  RetrierContext context_;
-
-  std::vector<std::unique_ptr<Place>> places_;  // places do not move when more deliveries arrive
-  std::vector<std::uint32_t> free_;
-  Running* running_ = nullptr;  // the innermost call
-  // Since 4.3 the broker does not count consumer timeouts.
-  TimedOut timed_out_;
-  std::uint64_t generation_ = 0;  // of the channel that `counts_timeouts_` refers to
-  bool counts_timeouts_ = false;
-  bool has_asked_ = false;  // whether the broker was asked if the queue counts deliveries
-  absl::Duration report_early_from_ = -absl::InfiniteDuration();
-  std::function<void()> idle_;
-  std::unique_ptr<Timer> idle_timer_;
-  std::unique_ptr<OpenDelivery> passing_on_;  // fills a copy; free between calls
-  std::optional<Lifeline<RetrierImpl>> lifeline_{this};
-};
-
-// The object that users own. Destroys the retrier as soon as that is possible.
-class RetrierHandle final : public ConsumerRetrier {
- public:
-  explicit RetrierHandle(std::unique_ptr<RetrierImpl> impl) : impl_(std::move(impl)) {}
-  ~RetrierHandle() override {
-    Checked("Retrier::~Retrier");
-    RetrierImpl::Retire(std::move(impl_));
-  }
-
-  void Prepare(std::function<void(absl::Status)> done) override {
-    Checked("Retrier::Prepare").Prepare(std::move(done));
-  }
-  DeliveryHandler Wrap(Handler handler) override { return Checked(kWrap).Wrap(std::move(handler)); }
-  DeliveryHandler Wrap(AsyncHandler handler) override {
-    return Checked(kWrap).Wrap(std::move(handler));
-  }
-  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) override {
-    return Checked(kWrap).Wrap(std::move(handler), std::move(threads));
-  }
-  std::size_t open() const override { return impl_->open(); }
-  std::size_t handling() const override { return impl_->handling(); }
-  void Abandon() override { Abandon(absl::UnavailableError("abandoned")); }
-  void Abandon(const absl::Status& why) override { Checked("Retrier::Abandon").Abandon(why); }
-  void WhenIdle(std::function<void()> idle) override {
-    Checked("Retrier::WhenIdle").WhenIdle(std::move(idle));
-  }
-  void Watch(OnCall on_call) override { impl_->Watch(std::move(on_call)); }
-  bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) override {
-    return impl_->PassOn(message, copy);
-  }
-  void StopHandling() override { impl_->StopHandling(); }
-  void ResumeHandling() override { impl_->ResumeHandling(); }
-  void RequeueUnbegun() override { impl_->RequeueUnbegun(); }
-  void PauseReturns() override { impl_->PauseReturns(); }
-  void ResumeReturns() override { impl_->ResumeReturns(); }
-
- private:
-  static constexpr char kWrap[] = "Retrier::Wrap";
-
-  RetrierImpl& Checked(const char* function) const {
-    impl_->CheckThread(function);
-    return *impl_;
-  }
-
-  std::unique_ptr<RetrierImpl> impl_;
-};
-
-RetrierImpl::RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions options)
+Retrier::Impl::Impl(std::shared_ptr<SharedState> shared, RetrierOptions options)
     : shared_(std::move(shared)),
       options_(std::move(options)),
       source_(std::make_shared<Delivery::Source>(options_.queue)),
@@ -288,7 +139,7 @@ RetrierImpl::RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions opt
   shared_->delay_steps().Add(options_.retry);
 }
 
-RetrierImpl::~RetrierImpl() {
+Retrier::Impl::~Impl() {
   source_->abandoned = true;
   for (const auto& place : places_) {
     if (place->handed_over != nullptr) place->handed_over->Take();
@@ -296,7 +147,7 @@ RetrierImpl::~RetrierImpl() {
   for (const Running* call = running_; call != nullptr; call = call->outer_) Destroy(call->place_);
 }
 
-void RetrierImpl::Retire(std::unique_ptr<RetrierImpl> retrier) {
+void Retrier::Impl::Retire(std::unique_ptr<Impl> retrier) {
   const std::shared_ptr<SharedState> shared = retrier->shared_;
   if (!shared->is_amid()) return;
   retrier->source_->abandoned = true;
@@ -308,7 +159,7 @@ void RetrierImpl::Retire(std::unique_ptr<RetrierImpl> retrier) {
 }
 
 // One step after the other: a mistyped queue name must not leave a parked queue behind.
-void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
+void Retrier::Impl::Prepare(std::function<void(absl::Status)> done) {
   shared_->broker().Declare(
       {.queue = {.name = options_.queue, .passive = true}},
       [self = lifeline_->ptr(), done = std::move(done)](const absl::StatusOr<DeclareOk>& queue) {
@@ -323,7 +174,7 @@ void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
 }
 
 // Asks once: a queue keeps its type, and a user without the permission is refused each time.
-void RetrierImpl::AskWhetherCounts(std::function<void()> done) {
+void Retrier::Impl::AskWhetherCounts(std::function<void()> done) {
   const bool matters = options_.retry.count_redeliveries != CountRedeliveries::kNever;
   if (!matters || !shared_->options().declare || std::exchange(has_asked_, true)) return done();
   FindWhetherCounts(shared_->broker(), options_.queue,
@@ -335,22 +186,22 @@ void RetrierImpl::AskWhetherCounts(std::function<void()> done) {
                     });
 }
 
-void RetrierImpl::LookForWorkExchange(std::function<void(const absl::Status&)> done) {
+void Retrier::Impl::LookForWorkExchange(std::function<void(const absl::Status&)> done) {
   if (options_.work_exchange.empty()) return done(absl::OkStatus());
   shared_->broker().CheckExchange(options_.work_exchange, std::move(done));
 }
 
-DeliveryHandler RetrierImpl::Wrap(Handler handler) {
-  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) mutable {
+DeliveryHandler Retrier::Impl::Wrap(Handler handler) {
+  return Deliver([handler = std::move(handler)](const AlivePtr<Impl>& self, Id id) mutable {
     const Running call(self, id);
     const Outcome outcome = CallHandler(handler, call.delivery());
     if (self) self->Settle(id, outcome);
   });
 }
 
-DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> threads) {
+DeliveryHandler Retrier::Impl::Wrap(Handler handler, std::shared_ptr<Executor> threads) {
   return Deliver([kept = std::make_shared<Handler>(std::move(handler)),
-                  threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
+                  threads = std::move(threads)](const AlivePtr<Impl>& self, Id id) {
     const Environment& environment = self->shared_->environment();
     Place& place = *self->places_[id.place];
     place.handed_over = std::make_shared<HandedOver>(place.delivery->delivery());
@@ -369,8 +220,8 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
   });
 }
 
-DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
-  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) mutable {
+DeliveryHandler Retrier::Impl::Wrap(AsyncHandler handler) {
+  return Deliver([handler = std::move(handler)](const AlivePtr<Impl>& self, Id id) mutable {
     const Running call(self, id);
     const auto settle = [self, id](const Outcome& outcome) {
       if (self) self->Settle(id, outcome);
@@ -384,7 +235,7 @@ DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
   });
 }
 
-DeliveryHandler RetrierImpl::Deliver(Call call) {
+DeliveryHandler Retrier::Impl::Deliver(Call call) {
   return [wrapped = std::make_shared<const Wrapped>(Wrapped{lifeline_->ptr(), std::move(call)})](
              amqp::MessagePtr message) {
     // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
@@ -393,9 +244,9 @@ DeliveryHandler RetrierImpl::Deliver(Call call) {
   };
 }
 
-void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped,
-                          amqp::MessagePtr&& message) {
-  const AlivePtr<RetrierImpl>& self = wrapped->retrier;
+void Retrier::Impl::Deliver(const std::shared_ptr<const Wrapped>& wrapped,
+                            amqp::MessagePtr&& message) {
+  const AlivePtr<Impl>& self = wrapped->retrier;
   if (!self) return;
   if (HasHistory(*message)) return self->DeliverWithHistory(wrapped, std::move(message));
   const Delivery::History none{.exchange = message->exchange, .routing_key = message->routing_key};
@@ -403,9 +254,9 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped,
 }
 
 // Reads the facts of a delivery, decides on its first step, and carries that out.
-void RetrierImpl::DeliverWithHistory(const std::shared_ptr<const Wrapped>& wrapped,
-                                     amqp::MessagePtr&& message) {
-  const AlivePtr<RetrierImpl>& self = wrapped->retrier;
+void Retrier::Impl::DeliverWithHistory(const std::shared_ptr<const Wrapped>& wrapped,
+                                       amqp::MessagePtr&& message) {
+  const AlivePtr<Impl>& self = wrapped->retrier;
   DeliveryFacts facts = ReadFacts(*message, options_, *shared_->environment().clock, timed_out_,
                                   context_.counted_returns.counts().value_or(true));
   Step step = Decide(facts);
@@ -437,7 +288,7 @@ void RetrierImpl::DeliverWithHistory(const std::shared_ptr<const Wrapped>& wrapp
 }
 
 // The decision does not need the body, and so makes no call of the user's code.
-bool RetrierImpl::PassOn(const amqp::MessagePtr& message, PublishParams* copy) {
+bool Retrier::Impl::PassOn(const amqp::MessagePtr& message, PublishParams* copy) {
   if (message->left_out == 0 || shared_->publisher().blocked()) return false;
   DeliveryFacts facts =
       ReadFacts(*message, options_, *shared_->environment().clock, timed_out_, /*counts=*/true);
@@ -451,13 +302,13 @@ bool RetrierImpl::PassOn(const amqp::MessagePtr& message, PublishParams* copy) {
   return is_filled;
 }
 
-Step RetrierImpl::Decide(const DeliveryFacts& facts) const {
+Step Retrier::Impl::Decide(const DeliveryFacts& facts) const {
   const SharedState::CallOut predicates(*shared_, SharedState::Place::kAmid);
   return context_.policy.Decide(facts, *shared_->environment().random);
 }
 
-RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr&& message, const Delivery::History& history,
-                                  bool is_counted) {
+Retrier::Impl::Id Retrier::Impl::Take(amqp::MessagePtr&& message, const Delivery::History& history,
+                                      bool is_counted) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(places_.size()));
     places_.push_back(std::make_unique<Place>());
@@ -473,7 +324,7 @@ RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr&& message, const Delivery::Hi
   return {index, place.use};
 }
 
-void RetrierImpl::Skip(amqp::MessagePtr message, const Delivery::History& history) {
+void Retrier::Impl::Skip(amqp::MessagePtr message, const Delivery::History& history) {
   shared_->broker().Ack(message->delivery_tag);
   const Delivery delivery(std::move(message), source_, history);
   shared_->Report({.kind = EventKind::kSkipped,
@@ -483,8 +334,8 @@ void RetrierImpl::Skip(amqp::MessagePtr message, const Delivery::History& histor
                    .delivery = &delivery});
 }
 
-void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
-  RetrierImpl& self = *wrapped.retrier.get();
+void Retrier::Impl::CallHandlerOf(const Wrapped& wrapped, Id id) {
+  Impl& self = *wrapped.retrier.get();
   if (self.context_.handling_stopped) return self.places_[id.place]->delivery->RequeueUnhandled();
   self.places_[id.place]->delivery->BeginHandling();
   // An observer may have destroyed or abandoned everything.
@@ -493,7 +344,7 @@ void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   wrapped.call(wrapped.retrier, id);
 }
 
-void RetrierImpl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts) {
+void Retrier::Impl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts) {
   const Environment& environment = shared_->environment();
   if (environment.observer == nullptr || !facts.early || !facts.early->reported) return;
   const absl::Duration now = environment.clock->SinceBoot();
@@ -511,7 +362,7 @@ void RetrierImpl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts& f
 }
 
 // Determined again for each channel, because the broker may be another one.
-bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
+bool Retrier::Impl::CountsTimeouts(const amqp::Message& message) {
   if (message.delivery_tag.generation != generation_) {
     generation_ = message.delivery_tag.generation;
     counts_timeouts_ =
@@ -522,7 +373,7 @@ bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
 }
 
 // Tracks the call only if timeouts are counted. The flag is reused when no settlement refers to it.
-std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Place& place) const {
+std::shared_ptr<std::atomic<bool>> Retrier::Impl::BeginAsync(Place& place) const {
   if (!counts_timeouts_) {
     place.begun = nullptr;
   } else if (place.begun != nullptr && place.begun.use_count() == 1) {
@@ -536,7 +387,7 @@ std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Place& place) const {
 // The broker has cancelled the consumer, as it does if a delivery is unsettled for too long. The
 // oldest delivery has timed out, and so have those that arrived with it. That is a failure of those
 // that a handler was working on; the others only waited behind them.
-void RetrierImpl::RememberTimeouts() {
+void Retrier::Impl::RememberTimeouts() {
   if (!counts_timeouts_) return;
   const absl::Duration now = shared_->environment().clock->SinceBoot();
   absl::Duration longest = absl::ZeroDuration();
@@ -551,7 +402,7 @@ void RetrierImpl::RememberTimeouts() {
   }
 }
 
-void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling) {
+void Retrier::Impl::Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling) {
   Place& place = *places_[id.place];
   if (place.use != id.use || !place.is_handling()) return;
   const bool has_thrown = !place.thrown.ok() && IsDropped(outcome);
@@ -559,14 +410,14 @@ void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Dura
   place.delivery->Settle(has_thrown ? Outcome(place.thrown) : outcome, handling);
 }
 
-void RetrierImpl::Destroy(std::uint32_t place) {
+void Retrier::Impl::Destroy(std::uint32_t place) {
   std::unique_ptr<OpenDelivery> delivery = std::move(places_[place]->delivery);
   for (Running* call = running_; delivery != nullptr && call != nullptr; call = call->outer_) {
     if (&call->delivery_ == delivery.get()) call->abandoned_ = std::move(delivery);
   }
 }
 
-void RetrierImpl::Release(std::uint32_t index) {
+void Retrier::Impl::Release(std::uint32_t index) {
   Place& place = *places_[index];
   place.thrown = absl::OkStatus();
   place.handed_over = nullptr;
@@ -575,7 +426,7 @@ void RetrierImpl::Release(std::uint32_t index) {
   NotifyIfIdle();
 }
 
-void RetrierImpl::Abandon(const absl::Status& why) {
+void Retrier::Impl::Abandon(const absl::Status& why) {
   source_->abandoned = true;  // stops what waits for a thread; running handlers can check it
   if (shared_->is_amid()) {
     shared_->environment().executor->Post([self = lifeline_->ptr(), why] {
@@ -596,14 +447,14 @@ void RetrierImpl::Abandon(const absl::Status& why) {
   }
 }
 
-void RetrierImpl::StopHandling() {
+void Retrier::Impl::StopHandling() {
   context_.handling_stopped = true;
   ++context_.stops;
 }
 
 // The observer may do anything in each call.
-void RetrierImpl::RequeueUnbegun() {
-  const AlivePtr<RetrierImpl> self = lifeline_->ptr();
+void Retrier::Impl::RequeueUnbegun() {
+  const AlivePtr<Impl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
     const Place& place = *places_[index];
     if (!place.is_handling() || place.handed_over == nullptr || !place.handed_over->Take())
@@ -613,40 +464,25 @@ void RetrierImpl::RequeueUnbegun() {
 }
 
 // The observer may do anything in each call.
-void RetrierImpl::ResumeReturns() {
+void Retrier::Impl::ResumeReturns() {
   context_.returns_paused = false;
-  const AlivePtr<RetrierImpl> self = lifeline_->ptr();
+  const AlivePtr<Impl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
     const Place& place = *places_[index];
     if (place.is_returning()) place.delivery->Return();
   }
 }
 
-void RetrierImpl::WhenIdle(std::function<void()> idle) {
+void Retrier::Impl::WhenIdle(std::function<void()> idle) {
   idle_ = std::move(idle);
   NotifyIfIdle();
 }
 
 // In the next turn of the loop, so that `idle_` is not called from inside another call.
-void RetrierImpl::NotifyIfIdle() {
+void Retrier::Impl::NotifyIfIdle() {
   if (idle_ == nullptr || open() != 0) return;
   idle_timer_ = shared_->environment().timers->After(
       absl::ZeroDuration(), [idle = std::exchange(idle_, nullptr)] { idle(); });
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Retrier>> Retrier::Create(std::shared_ptr<Shared> shared,
-                                                         RetrierOptions options) {
-  return ConsumerRetrier::Create(std::move(shared), std::move(options));
-}
-
-absl::StatusOr<std::unique_ptr<ConsumerRetrier>> ConsumerRetrier::Create(
-    std::shared_ptr<Shared> shared, RetrierOptions options) {
-  auto state = std::static_pointer_cast<SharedState>(std::move(shared));
-  if (absl::Status valid = Validate(options, state->options()); !valid.ok()) return valid;
-  return std::make_unique<RetrierHandle>(
-      std::make_unique<RetrierImpl>(std::move(state), WithDefaults(std::move(options))));
 }
 
 }  // namespace retryq

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/header_names.h"
-#include "retry/retrier/consumer_retrier.h"
+#include "retry/retrier/retrier_impl.h"
 #include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
@@ -91,9 +91,7 @@ class TooLargeDeliveries : public ReturnedDeliveries {
     message->left_out = 1000;
     return message;
   }
-  bool PassOn(const amqp::MessagePtr& message) {
-    return static_cast<ConsumerRetrier&>(*retrier_).PassOn(message, &copy_);
-  }
+  bool PassOn(const amqp::MessagePtr& message) { return retrier_->impl().PassOn(message, &copy_); }
 
   void DeliverOne(OnLimit on_limit) {
     Begin(on_limit);

@@ -1,5 +1,3 @@
-#include "retry/retrier/consumer_retrier.h"
-
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -9,10 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "retry/retrier/retrier_impl.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {
-namespace consumer_retrier_test {
+namespace retrier_impl_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -34,34 +33,30 @@ class LaterExecutor final : public Executor {
   std::vector<Work> work_;
 };
 
-class ConsumerRetrierTest : public RetrierTest {
+class RetrierImplTest : public RetrierTest {
  protected:
-  ConsumerRetrier& Make(const char* version = "4.3.6") {
+  void Make(const char* version = "4.3.6") {
     broker_.version = version;
     shared_ =
         Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &events_)).value();
-    auto made = ConsumerRetrier::Create(shared_, {.queue = "orders"}).value();
-    consumer_retrier_ = made.get();
-    retrier_ = std::move(made);
+    retrier_ = Retrier::Create(shared_, {.queue = "orders"}).value();
     broker_.Ready();
-    consumer_retrier_->Watch([this](CallResult result, std::string_view error) {
+    retrier_->impl().Watch([this](CallResult result, std::string_view error) {
       static constexpr const char* kNames[] = {"succeeded", "failed", "neither"};
       results_.push_back(absl::StrCat(kNames[static_cast<int>(result)], error.empty() ? "" : " ",
                                       std::string(error)));
     });
-    return *consumer_retrier_;
   }
 
-  ConsumerRetrier* consumer_retrier_ = nullptr;
   std::vector<std::string> results_;
 };
 
-TEST_F(ConsumerRetrierTest, ReportsTheOutcomeOfEachCall) {
+TEST_F(RetrierImplTest, ReportsTheOutcomeOfEachCall) {
   std::vector<Outcome> outcomes = {absl::UnavailableError("down"), Outcome::Ok(),
                                    absl::InvalidArgumentError("no order"), Outcome::Requeue(),
                                    Outcome::RetryAfter(absl::Seconds(1), absl::OkStatus())};
   Make();
-  deliver_ = consumer_retrier_->Wrap(Handler([&](const Delivery&) {
+  deliver_ = retrier_->Wrap(Handler([&](const Delivery&) {
     Outcome outcome = outcomes.front();
     outcomes.erase(outcomes.begin());
     return outcome;
@@ -72,31 +67,31 @@ TEST_F(ConsumerRetrierTest, ReportsTheOutcomeOfEachCall) {
                                     "failed the handler gave no reason"));
 }
 
-TEST_F(ConsumerRetrierTest, RequeuesADeliveryWhenTheRestOfItsDelayIsOver) {
+TEST_F(RetrierImplTest, RequeuesADeliveryWhenTheRestOfItsDelayIsOver) {
   Make();
-  deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails));
+  deliver_ = retrier_->Wrap(Handler(testing::Fails));
   Deliver({.headers = testing::Copied(
                {{"x-retry-count", std::int64_t{1}}, {"x-retry-remaining", std::int64_t{10}}})});
   EXPECT_THAT(broker_.requeued, IsEmpty());
-  consumer_retrier_->StopHandling();
+  retrier_->impl().StopHandling();
   time_.Advance(absl::Milliseconds(20));
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
 }
 
-TEST_F(ConsumerRetrierTest, RequeuesDeliveriesThatNoThreadHasBegun) {
+TEST_F(RetrierImplTest, RequeuesDeliveriesThatNoThreadHasBegun) {
   const auto threads = std::make_shared<LaterExecutor>();
   int calls = 0;
   Make();
-  deliver_ = consumer_retrier_->Wrap(Handler([&](const Delivery&) {
-                                       ++calls;
-                                       return Outcome::Ok();
-                                     }),
-                                     threads);
+  deliver_ = retrier_->Wrap(Handler([&](const Delivery&) {
+                              ++calls;
+                              return Outcome::Ok();
+                            }),
+                            threads);
   for (int i = 0; i < 3; ++i) Deliver();
   threads->RunOne();  // and its outcome is on the way to the loop
-  consumer_retrier_->StopHandling();
-  consumer_retrier_->RequeueUnbegun();
+  retrier_->impl().StopHandling();
+  retrier_->impl().RequeueUnbegun();
   EXPECT_THAT(broker_.requeued, ElementsAre(2, 3));
   while (threads->size() > 0) threads->RunOne();
   time_.RunReady();
@@ -104,7 +99,7 @@ TEST_F(ConsumerRetrierTest, RequeuesDeliveriesThatNoThreadHasBegun) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
-TEST_F(ConsumerRetrierTest, MayBeDestroyedWhileItRequeues) {
+TEST_F(RetrierImplTest, MayBeDestroyedWhileItRequeues) {
   const auto threads = std::make_shared<LaterExecutor>();
   class Destroyer final : public Observer {
    public:
@@ -118,21 +113,19 @@ TEST_F(ConsumerRetrierTest, MayBeDestroyedWhileItRequeues) {
   broker_.version = "4.3.6";
   shared_ =
       Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &observer)).value();
-  auto made = ConsumerRetrier::Create(shared_, {.queue = "orders"}).value();
-  consumer_retrier_ = made.get();
-  retrier_ = std::move(made);
+  retrier_ = Retrier::Create(shared_, {.queue = "orders"}).value();
   broker_.Ready();
-  deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails), threads);
+  deliver_ = retrier_->Wrap(Handler(testing::Fails), threads);
   for (int i = 0; i < 3; ++i) Deliver();
-  consumer_retrier_->StopHandling();
-  consumer_retrier_->RequeueUnbegun();
+  retrier_->impl().StopHandling();
+  retrier_->impl().RequeueUnbegun();
   EXPECT_EQ(retrier_, nullptr);
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
   time_.RunReady();
 }
 
 // The texts of events about a message are not copied. AddressSanitizer checks their memory.
-TEST_F(ConsumerRetrierTest, KeepsTheTextsOfAnEventWhileItsObserverDestroysEverything) {
+TEST_F(RetrierImplTest, KeepsTheTextsOfAnEventWhileItsObserverDestroysEverything) {
   struct Destroyer final : Observer {
     void OnEvent(const Event& event) override {
       if (event.kind != kind) return;
@@ -177,21 +170,21 @@ TEST_F(ConsumerRetrierTest, KeepsTheTextsOfAnEventWhileItsObserverDestroysEveryt
   }
 }
 
-TEST_F(ConsumerRetrierTest, HoldsCopiesOfRequeuesUntilReturnsResume) {
+TEST_F(RetrierImplTest, HoldsCopiesOfRequeuesUntilReturnsResume) {
   std::vector<Settlement> open;
   Make("4.0.5");
-  deliver_ = consumer_retrier_->Wrap(AsyncHandler(
+  deliver_ = retrier_->Wrap(AsyncHandler(
       [&](const Delivery&, Settlement settlement) { open.push_back(std::move(settlement)); }));
   for (int i = 0; i < 3; ++i) Deliver();
-  consumer_retrier_->PauseReturns();
+  retrier_->impl().PauseReturns();
   for (const std::size_t i : {0U, 2U}) std::move(open[i]).Settle(Outcome::Requeue());
   std::move(open[1]).Settle(Outcome::Ok());
   time_.RunReady();
   EXPECT_THAT(broker_.publishes, IsEmpty());
   EXPECT_THAT(broker_.acked, ElementsAre(2));
-  EXPECT_EQ(consumer_retrier_->open(), 2U);
-  EXPECT_EQ(consumer_retrier_->handling(), 0U);
-  consumer_retrier_->ResumeReturns();
+  EXPECT_EQ(retrier_->open(), 2U);
+  EXPECT_EQ(retrier_->handling(), 0U);
+  retrier_->impl().ResumeReturns();
   ASSERT_THAT(broker_.publishes, SizeIs(2));
   for (auto& copy : broker_.publishes) copy.Confirm();
   EXPECT_THAT(broker_.acked, ElementsAre(2, 1, 3));
@@ -199,34 +192,34 @@ TEST_F(ConsumerRetrierTest, HoldsCopiesOfRequeuesUntilReturnsResume) {
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
 }
 
-TEST_F(ConsumerRetrierTest, DoesNotHoldPlainRequeues) {
+TEST_F(RetrierImplTest, DoesNotHoldPlainRequeues) {
   Make("4.3.6");
-  deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  consumer_retrier_->PauseReturns();
+  deliver_ = retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  retrier_->impl().PauseReturns();
   Deliver();
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
 }
 
-TEST_F(ConsumerRetrierTest, DropsHeldMessagesWithTheirChannel) {
+TEST_F(RetrierImplTest, DropsHeldMessagesWithTheirChannel) {
   Make("4.0.5");
-  deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  consumer_retrier_->PauseReturns();
+  deliver_ = retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  retrier_->impl().PauseReturns();
   Deliver();
-  consumer_retrier_->Abandon();
-  EXPECT_EQ(consumer_retrier_->open(), 0U);
-  consumer_retrier_->ResumeReturns();
+  retrier_->Abandon();
+  EXPECT_EQ(retrier_->open(), 0U);
+  retrier_->impl().ResumeReturns();
   EXPECT_THAT(broker_.publishes, IsEmpty());
   EXPECT_THAT(broker_.requeued, IsEmpty());
 }
 
-TEST_F(ConsumerRetrierTest, DoesNotReportCallsThatBeganBeforeHandlingWasStopped) {
+TEST_F(RetrierImplTest, DoesNotReportCallsThatBeganBeforeHandlingWasStopped) {
   std::vector<Settlement> open;
   Make();
-  deliver_ = consumer_retrier_->Wrap(AsyncHandler(
+  deliver_ = retrier_->Wrap(AsyncHandler(
       [&](const Delivery&, Settlement settlement) { open.push_back(std::move(settlement)); }));
   Deliver();
-  consumer_retrier_->StopHandling();
-  consumer_retrier_->ResumeHandling();
+  retrier_->impl().StopHandling();
+  retrier_->impl().ResumeHandling();
   Deliver();
   for (Settlement& settlement : open) std::move(settlement).Settle(Outcome::Ok());
   time_.RunReady();
@@ -234,5 +227,5 @@ TEST_F(ConsumerRetrierTest, DoesNotReportCallsThatBeganBeforeHandlingWasStopped)
   EXPECT_THAT(broker_.acked, ElementsAre(1, 2));
 }
 
-}  // namespace consumer_retrier_test
+}  // namespace retrier_impl_test
 }  // namespace retryq
