@@ -2,9 +2,13 @@
 // the success path (deliver, ack), and of `floor`, the least that a retry cycle can cost. The work
 // queue is filled before.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -14,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/baselines/workload.h"
@@ -103,6 +108,32 @@ void Check(const testing::TestVhost& vhost, testing::Peer& peer, const Workload&
 // librabbitmq reads no parameters.
 std::string WithoutParameters(const std::string& url) { return url.substr(0, url.find('?')); }
 
+// What the private broker has used since its start.
+struct BrokerUsage {
+  double cpu_seconds = 0;
+  double written_bytes = 0;  // to disk
+};
+
+// The directory of the private broker; null if RETRYQ_URL names another broker.
+const char* PrivateBroker() { return std::getenv("RETRYQ_BROKER"); }
+
+BrokerUsage UsageOfBroker() {
+  const std::string broker = PrivateBroker();
+  std::string process;
+  std::ifstream(broker + "/data/pid") >> process;
+  std::string stat;
+  std::getline(std::ifstream("/proc/" + process + "/stat"), stat);
+  // utime and stime are the 12th and 13th field after the name (proc(5)).
+  const std::vector<std::string> fields = absl::StrSplit(stat.substr(stat.rfind(')') + 2), ' ');
+  BrokerUsage usage{.cpu_seconds = (std::stod(fields.at(11)) + std::stod(fields.at(12))) /
+                                   static_cast<double>(sysconf(_SC_CLK_TCK))};
+  std::ifstream io("/proc/" + process + "/io");
+  for (std::string name; io >> name >> usage.written_bytes;) {
+    if (name == "write_bytes:") break;
+  }
+  return usage;
+}
+
 std::vector<double> Measure(const Workload& workload, Side side, const Setup& setup) {
   const bool is_large = workload.body_size > kLargeBody;
   const std::size_t messages = is_large ? setup.messages / 10 : setup.messages;
@@ -138,6 +169,8 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   if (arguments.empty()) add_program(absl::StrJoin(queues, ","), queues.size());
   std::string program = workload.fails ? "retry_cycle" : "success_path";
   if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_cycle_worker";
+  const bool is_private = PrivateBroker() != nullptr;
+  const BrokerUsage before = is_private ? UsageOfBroker() : BrokerUsage();
   double measured = 0;
   double seconds = 0;  // of the slowest program
   double cpu = 0;
@@ -146,15 +179,27 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
     seconds = std::max(seconds, used.at("seconds").get<double>());
     cpu += used.at("user_seconds").get<double>() + used.at("system_seconds").get<double>();
   }
-  Check(vhost, peer, workload, workload.workers * (warmup + messages));
-  return {measured / seconds, cpu / measured * 1e6};
+  const std::size_t all = workload.workers * (warmup + messages);
+  Check(vhost, peer, workload, all);
+  std::vector<double> figures = {measured / seconds, cpu / measured * 1e6};
+  if (is_private) {
+    const BrokerUsage after = UsageOfBroker();
+    figures.push_back((after.cpu_seconds - before.cpu_seconds) / static_cast<double>(all) * 1e6);
+    figures.push_back((after.written_bytes - before.written_bytes) / static_cast<double>(all));
+  }
+  return figures;
 }
 
 Line ThroughputLine(std::string name, std::string title, const Workload& workload) {
+  std::vector<Metric> metrics = {{.name = "throughput", .unit = "messages/s"},
+                                 {.name = "client CPU", .unit = "µs a message"}};
+  if (PrivateBroker() != nullptr) {
+    metrics.push_back({.name = "broker CPU", .unit = "µs a message"});
+    metrics.push_back({.name = "broker writes", .unit = "bytes a message"});
+  }
   return {.name = std::move(name),
           .title = std::move(title),
-          .metrics = {{.name = "throughput", .unit = "messages/s"},
-                      {.name = "client CPU", .unit = "µs a message"}},
+          .metrics = std::move(metrics),
           .measure = [workload](Side side, const Setup& setup) {
             return Measure(workload, side, setup);
           }};
