@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "retryq/amqp/table.h"
@@ -142,7 +143,7 @@ class RETRYQ_EXPORT Consumer {
   // has run and the broker has confirmed no copy for three seconds (nine if copies are published
   // and unconfirmed). May be called again: each `drained` is called, and the earliest deadline
   // applies. An infinite deadline is no deadline.
-  void Drain(Duration deadline, std::function<void(bool)> drained);
+  void Drain(Duration deadline, absl::AnyInvocable<void(bool) &&> drained);
 
   // Stops the flow of deliveries. From this call on no further call of a handler begins, except by
   // a thread of `handler_threads` that is about to make one. Calls that have begun continue, and so
@@ -157,7 +158,7 @@ class RETRYQ_EXPORT Consumer {
   // `ready` is called on the loop's thread each time the broker has accepted the consumer: at the
   // start, and after each interruption, but not after `Resume`; in the next turn of the loop if it
   // is accepted now. Replaces the callback of an earlier call. It may destroy the consumer.
-  void OnReady(std::function<void()> ready);
+  void OnReady(absl::AnyInvocable<void()> ready);
 
  private:
   std::unique_ptr<Impl> impl_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "retryq/broker/clock.h"
@@ -78,7 +79,7 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   // Registers work for the graceful stop. `drain` gets a function that it calls, at most once, when
   // it is done. Dropping the handle unregisters it.
   using DrainDone = std::function<void()>;
-  [[nodiscard]] std::shared_ptr<void> OnDrain(std::function<void(DrainDone)> drain);
+  [[nodiscard]] std::shared_ptr<void> OnDrain(absl::AnyInvocable<void(DrainDone) &&> drain);
 
   [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override;
 

@@ -35,9 +35,9 @@ bool Drains::all_done() const {
 }
 
 void Drains::Begin(Entry& entry) {
-  const Drain drain = std::exchange(entry.drain, nullptr);
+  Drain drain = std::exchange(entry.drain, nullptr);
   try {
-    drain([done = entry.done] { *done = true; });
+    std::move(drain)([done = entry.done] { *done = true; });
   } catch (...) {
     KeepThrown(Thrown("the function given to EventLoop::OnDrain"));
     *entry.done = true;

@@ -5,6 +5,8 @@
 #include <list>
 #include <memory>
 
+#include "absl/functional/any_invocable.h"
+
 namespace retryq {
 
 // The functions that must finish before a loop may end: see EventLoop::OnDrain. Owned by
@@ -12,7 +14,7 @@ namespace retryq {
 class Drains : public std::enable_shared_from_this<Drains> {
  public:
   using Done = std::function<void()>;
-  using Drain = std::function<void(Done)>;
+  using Drain = absl::AnyInvocable<void(Done) &&>;
 
   // Starts at once if the others have been started. Dropping the handle counts as done.
   std::shared_ptr<void> Add(Drain drain);

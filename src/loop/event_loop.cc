@@ -226,7 +226,7 @@ void EventLoop::Drain() {
 void EventLoop::Fail(absl::Status error) {
   if (impl_->Check("EventLoop::Fail")) impl_->Fail(std::move(error));
 }
-std::shared_ptr<void> EventLoop::OnDrain(std::function<void(DrainDone)> drain) {
+std::shared_ptr<void> EventLoop::OnDrain(absl::AnyInvocable<void(DrainDone) &&> drain) {
   impl_->Check("EventLoop::OnDrain");
   return impl_->OnDrain(std::move(drain));
 }

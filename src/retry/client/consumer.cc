@@ -213,8 +213,9 @@ void Consumer::Impl::EndFlow(std::function<void()> ended) {
   });
 }
 
-void Consumer::Impl::OnReady(std::function<void()> ready) {
-  ready_ = std::move(ready);
+void Consumer::Impl::OnReady(absl::AnyInvocable<void()> ready) {
+  ready_ =
+      ready == nullptr ? nullptr : std::make_shared<absl::AnyInvocable<void()>>(std::move(ready));
   if (subscribed_) CallReady();
 }
 
@@ -222,9 +223,9 @@ void Consumer::Impl::OnReady(std::function<void()> ready) {
 void Consumer::Impl::CallReady() {
   shared_->environment().executor->Post([self = lifeline_.ptr()] {
     if (!self || !self->subscribed_ || self->ready_ == nullptr) return;
-    const std::function<void()> ready = self->ready_;
+    const std::shared_ptr<absl::AnyInvocable<void()>> ready = self->ready_;
     const std::function<void(absl::Status)> threw = self->shared_->threw();
-    CallUser("the callback of Consumer::OnReady", threw, ready);
+    CallUser("the callback of Consumer::OnReady", threw, [&ready] { (*ready)(); });
   });
 }
 
@@ -380,7 +381,7 @@ void Consumer::Impl::ReportBreaker(EventKind kind) {
 }
 
 // May be called more than once: the earliest deadline applies, and all callbacks are called.
-void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
+void Consumer::Impl::Drain(absl::Duration deadline, absl::AnyInvocable<void(bool) &&> drained) {
   if (drained != nullptr) drained_.push_back(std::move(drained));
   *handle_no_more_ = true;
   if (state_ == State::kDone) {
@@ -457,8 +458,8 @@ void Consumer::Impl::EndDrain(bool complete) {
   }
   const AlivePtr<Impl> self = lifeline_.ptr();
   const std::function<void(absl::Status)> threw = shared_->threw();
-  for (const std::function<void(bool)>& drained : std::exchange(drained_, {})) {
-    CallUser("the callback of Consumer::Drain", threw, [&] { drained(complete); });
+  for (absl::AnyInvocable<void(bool) &&>& drained : std::exchange(drained_, {})) {
+    CallUser("the callback of Consumer::Drain", threw, [&] { std::move(drained)(complete); });
     if (!self) return;
   }
 }
@@ -474,9 +475,9 @@ Consumer::~Consumer() {
   if (impl_ != nullptr && !impl_->Check("Consumer::~Consumer")) static_cast<void>(impl_.release());
 }
 
-void Consumer::Drain(Duration deadline, std::function<void(bool)> drained) {
+void Consumer::Drain(Duration deadline, absl::AnyInvocable<void(bool) &&> drained) {
   if (impl_ == nullptr) {
-    if (drained != nullptr) drained(true);
+    if (drained != nullptr) std::move(drained)(true);
     return;
   }
   if (impl_->Check("Consumer::Drain")) impl_->Drain(deadline, std::move(drained));
@@ -487,7 +488,7 @@ void Consumer::Pause() {
 void Consumer::Resume() {
   if (impl_ != nullptr && impl_->Check("Consumer::Resume")) impl_->Resume();
 }
-void Consumer::OnReady(std::function<void()> ready) {
+void Consumer::OnReady(absl::AnyInvocable<void()> ready) {
   if (impl_ != nullptr && impl_->Check("Consumer::OnReady")) impl_->OnReady(std::move(ready));
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
@@ -48,10 +49,10 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   absl::Status Start(Handler handler, int threads);
   void Start(AsyncHandler handler);
 
-  void Drain(absl::Duration deadline, std::function<void(bool)> drained);
+  void Drain(absl::Duration deadline, absl::AnyInvocable<void(bool) &&> drained);
   void Pause();
   void Resume();
-  void OnReady(std::function<void()> ready);
+  void OnReady(absl::AnyInvocable<void()> ready);
 
   // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
   bool Check(const char* function) const {
@@ -122,7 +123,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   bool paused_ = false;
   bool consumed_once_ = false;
   bool subscribed_ = false;  // the broker has accepted the consumer, and no interruption since
-  std::function<void()> ready_;
+  std::shared_ptr<absl::AnyInvocable<void()>> ready_;
   std::optional<absl::Duration> interruption_said_;  // since boot
   bool broker_failed_ = false;    // the last interruption was caused by a message
   bool said_to_consume_ = false;  // kConsuming was reported, and no interruption since
@@ -139,8 +140,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   std::unique_ptr<Timer> again_;
   DeliveryHandler deliver_;
   std::unique_ptr<Subscription> subscription_;
-  std::vector<std::function<void(bool)>> drained_;       // callbacks of all calls of Drain
-  absl::Duration drain_end_ = absl::InfiniteDuration();  // since boot
+  std::vector<absl::AnyInvocable<void(bool) &&>> drained_;  // callbacks of all calls of Drain
+  absl::Duration drain_end_ = absl::InfiniteDuration();     // since boot
   std::unique_ptr<Timer> drain_timer_;
   std::size_t open_before_ = 0;  // deliveries that were open at the last check
   int vain_looks_ = 0;           // consecutive checks without progress
