@@ -186,6 +186,7 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
   }
   if (facts.came_back && GivesUpBefore(options_, facts)) {
     step.kind = options_.on_limit == OnLimit::kDiscard ? Kind::kDiscard : Kind::kPark;
+    if (step.kind == Kind::kPark) step.pause = kShortestRound;
     step.failures -= 1;  // the step ends with the last failure
     step.first_failure = FirstFailure(facts.history, facts.read_at);
     step.error = facts.history.last_error.empty() ? "another queue has brought it back"

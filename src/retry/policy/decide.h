@@ -41,7 +41,7 @@ struct Step {
   // kRetry, kSnooze, kWait, kForward: the delay in whole milliseconds, above zero.
   absl::Duration delay = absl::ZeroDuration();
 
-  // kForward: how long it waits here first, because it came back too soon: see kShortestRound.
+  // kForward, kPark: how long it waits here first, because it came back: see kShortestRound.
   absl::Duration pause = absl::ZeroDuration();
 
   // When it arrives: the failures before this step, including redeliveries that count. Becomes
@@ -86,7 +86,9 @@ struct Step {
 };
 
 // A message that leaves its delay queue too soon is published to a delay queue again for the rest
-// of its delay, at most once in this time. If it comes sooner, it waits here first.
+// of its delay, at most once in this time. If it comes sooner, it waits here first. So does a
+// message that comes back beyond its limits before it is parked again: the parked queue itself may
+// lead back.
 inline constexpr absl::Duration kShortestRound = absl::Seconds(1);
 
 // Decides what happens to a delivery. A decision depends only on the facts of the delivery, the

@@ -99,7 +99,7 @@ void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
   });
 }
 
-void OpenDelivery::Forward(Step step) {
+void OpenDelivery::CarryOutAfterPause(Step step) {
   const absl::Duration pause = step.pause;
   if (pause == absl::ZeroDuration()) return CarryOut(std::move(step));
   step_ = std::move(step);

@@ -109,8 +109,8 @@ class OpenDelivery final : private PendingPublish {
   // it. From kDeciding.
   void Wait(absl::Duration remaining, std::function<void()> due);
 
-  // kForward: carries the step out after its pause. From kDeciding.
-  void Forward(Step step);
+  // Like `CarryOut`, after the pause of the step. From kDeciding.
+  void CarryOutAfterPause(Step step);
 
   // kHandle: to be called just before the handler. From kDeciding and kWaiting.
   void BeginHandling();

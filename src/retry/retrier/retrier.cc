@@ -279,11 +279,8 @@ void Retrier::Impl::DeliverWithHistory(const std::shared_ptr<const Wrapped>& wra
     case Step::Kind::kWait:
       delivery.Wait(step.delay, [wrapped, id] { CallHandlerOf(*wrapped, id); });
       return;
-    case Step::Kind::kForward:
-      delivery.Forward(std::move(step));
-      return;
     default:
-      delivery.CarryOut(std::move(step));
+      delivery.CarryOutAfterPause(std::move(step));
   }
 }
 

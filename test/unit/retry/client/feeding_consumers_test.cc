@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 class FeedingConsumers : private testing::SimulatedWorld {
  public:
   using SimulatedWorld::rabbit_;
+  using SimulatedWorld::time_;
   explicit FeedingConsumers(std::uint64_t seed = 1) : SimulatedWorld(seed) {
     rabbit_.DeclareExchange("shop", "topic");
   }
@@ -133,6 +134,30 @@ TEST(FeedingConsumers, KeepAttemptsOfMessagesReturnedByAnotherQueue) {
   EXPECT_EQ(world.calls_["billing"], 3U);
   EXPECT_EQ(world.calls_["mail"], 3U);
   EXPECT_EQ(world.rabbit_.Count("billing.parked"), 1U);
+}
+
+// Each parks into the other's work queue, which is a mistake. The message stays, and its copies are
+// few.
+TEST(FeedingConsumers, ParkCalmlyIfTheParkedQueueLeadsBack) {
+  FeedingConsumers world;
+  world.DeclareQueue("billing");
+  world.DeclareQueue("mail");
+  world.Connect();
+  for (const std::string queue : {"billing", "mail"}) {
+    ConsumerOptions options = Options(queue, 3);
+    options.work_exchange.clear();
+    options.retry.max_attempts = 3;
+    options.parked_queue = queue == "mail" ? "billing" : "mail";
+    world.Consume(options);
+  }
+  world.rabbit_.Publish("", "billing", {.message_id = "one"}, "1");
+  world.time_.Advance(absl::Minutes(10));
+  EXPECT_EQ(world.calls_["billing"], 3U);
+  EXPECT_EQ(world.calls_["mail"], 3U);
+  const std::size_t before = world.events_.Count(EventKind::kParked);
+  world.time_.Advance(absl::Minutes(1));
+  EXPECT_LE(world.events_.Count(EventKind::kParked) - before, 60U);
+  EXPECT_GE(world.events_.Count(EventKind::kParked) - before, 50U);
 }
 
 // Some of three queues and two clients, whatever their policies are.
