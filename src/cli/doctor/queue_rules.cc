@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/text/json_line.h"
@@ -313,21 +315,73 @@ std::string TextSetting(const Json& queue, const char* key) {
   return setting && setting->value.is_string() ? setting->value.get<std::string>() : "";
 }
 
-// Whether a dead-letter exchange routes to no queue at all. `key` is the routing key of dead
-// letters; empty: each keeps its own.
-bool LeadsNowhere(const Json& exchange, const Json& bindings, const std::string& key) {
-  if (!bindings.is_array()) return false;
-  if (!FieldOf(FieldOf(exchange, "arguments"), "alternate-exchange").is_null()) return false;
-  const bool by_key = TextOf(exchange, "type") == "direct" && !key.empty();
-  return std::none_of(bindings.begin(), bindings.end(), [&](const Json& binding) {
-    return !by_key || TextOf(binding, "routing_key") == key;
-  });
+// Whether the pattern of a topic exchange matches a routing key: `*` is one word, `#` any number of
+// words.
+bool MatchesTopic(const std::string& pattern, const std::string& key) {
+  const std::vector<std::string> words = absl::StrSplit(key, '.');
+  std::vector<bool> matched(words.size() + 1);  // by the pattern so far: the first words
+  matched[0] = true;
+  for (const absl::string_view part : absl::StrSplit(pattern, '.')) {
+    std::vector<bool> next(matched.size());
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (part == "#") {
+        next[i] = matched[i] || (i > 0 && next[i - 1]);
+      } else {
+        next[i] = i > 0 && matched[i - 1] && (part == "*" || part == words[i - 1]);
+      }
+    }
+    matched = std::move(next);
+  }
+  return matched.back();
+}
+
+// The destinations of an exchange. `key` is the routing key of the messages; empty if it is not
+// known, so that every binding may match.
+Keys DestinationsOf(const Json& exchange, const Json& bindings, const std::string& key) {
+  const std::string type = TextOf(exchange, "type").value_or("");
+  Keys destinations;
+  for (const Json& binding : bindings) {
+    const std::string bound = TextOf(binding, "routing_key").value_or("");
+    const bool matches = key.empty() || (type == "direct"  ? bound == key
+                                         : type == "topic" ? MatchesTopic(bound, key)
+                                                           : true);
+    if (!matches) continue;
+    const bool to_queue = TextOf(binding, "destination_type") == "queue";
+    destinations.push_back(to_queue ? TextOf(binding, "destination").value_or("") : "");
+  }
+  return destinations;
+}
+
+bool HasAlternate(const Json& exchange, const Policies& policies) {
+  static constexpr char kKey[] = "alternate-exchange";
+  const std::vector<AppliedPolicy> applied = PoliciesOf(exchange, policies);
+  return !FieldOf(FieldOf(exchange, "arguments"), kKey).is_null() ||
+         std::any_of(applied.begin(), applied.end(), [](const AppliedPolicy& policy) {
+           return !FieldOf(FieldOf(policy.json, "definition"), kKey).is_null();
+         });
+}
+
+// The routing key of messages that a worker rejects at its limit; empty if it is not known. Retries
+// that return through the default exchange have the name of their queue.
+std::string KeyOfRejected(const WorkOptions& worker) {
+  const RetryOptions& retry = worker.consumer.retry;
+  const bool has_returned = worker.consumer.work_exchange.empty() && retry.max_attempts != 1;
+  return retry.on_limit == OnLimit::kReject && has_returned ? worker.consumer.queue : "";
 }
 
 Finding DeadLettersLost(const std::string& why, const std::string& remedy) {
   return Problem("work queue",
                  why + ": messages that are rejected or expire in the work queue are dropped",
                  remedy);
+}
+
+// The dead letters of the work queue lead to itself.
+Findings RejectedReturn(const WorkOptions& worker) {
+  if (worker.consumer.retry.on_limit != OnLimit::kReject) return {};
+  return {Warning("work queue",
+                  "its dead letters return to it: with --on-limit reject, a message whose attempts "
+                  "are used up comes back, and is parked then",
+                  "remove --on-limit reject, or set another dead-letter exchange")};
 }
 
 // Checks the default exchange as the dead-letter exchange.
@@ -340,11 +394,7 @@ Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key
         DeadLettersLost("its dead letters go to queue " + InQuotes(key) + ", which does not exist",
                         "declare this queue (retryq declare --queue)")};
   }
-  if (worker.consumer.retry.on_limit != OnLimit::kReject) return {};
-  return {Warning("work queue",
-                  "its dead letters return to it: with --on-limit reject, a message whose attempts "
-                  "are used up is rejected again and again",
-                  "remove --on-limit reject, or set another dead-letter exchange")};
+  return RejectedReturn(worker);
 }
 
 // Checks whether the work queue's dead letters reach a queue.
@@ -375,13 +425,22 @@ Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
                                                std::string(there.status().message())))};
   }
   const auto bindings = JsonAt(facts.get, path + "/bindings/source");
-  if (bindings.ok() && LeadsNowhere(*there, *bindings, key)) {
+  if (!bindings.ok() || !bindings->is_array() || HasAlternate(*there, facts.policies)) {
+    return {Ok("work queue", name + " exists")};
+  }
+  const std::string used = key.empty() ? KeyOfRejected(worker) : key;
+  const Keys destinations = DestinationsOf(*there, *bindings, used);
+  if (destinations.empty()) {
     return {DeadLettersLost(
         absl::StrCat(name, " routes to no queue",
-                     key.empty() ? "" : " with the routing key " + InQuotes(key)),
+                     used.empty() ? "" : " with the routing key " + InQuotes(used)),
         "bind a queue to it (retryq declare --queue QUEUE --exchange EXCHANGE --routing-key KEY)")};
   }
-  return {Ok("work queue", name + " exists")};
+  const bool only_back =
+      std::all_of(destinations.begin(), destinations.end(),
+                  [&](const std::string& to) { return to == worker.consumer.queue; });
+  Findings back = only_back ? RejectedReturn(worker) : Findings();
+  return back.empty() ? Findings{Ok("work queue", name + " exists")} : back;
 }
 
 // With random or hash routing, a message returns to another queue, where its attempts count from
@@ -473,7 +532,17 @@ Findings CheckParkedQueue(const QueueFacts& facts) {
   if (facts.worker.consumer.parked_queue.empty()) return {};
   const absl::StatusOr<Json> queue = facts.queue(facts.worker.consumer.parked_queue);
   if (!queue.ok()) return {};
-  return CheckKeptQueue({KeptQueue::Kind::kParked, *queue, facts.policies, facts.worker});
+  Findings findings =
+      CheckKeptQueue({KeptQueue::Kind::kParked, *queue, facts.policies, facts.worker});
+  if (const std::int64_t count = IntegerOf(*queue, "consumers").value_or(0); count > 0) {
+    findings.push_back(
+        Warning("parked queue",
+                absl::StrCat("it has ", count,
+                             count == 1 ? " consumer, which takes" : " consumers, which take",
+                             " the parked messages"),
+                "name a queue without consumers by --parked"));
+  }
+  return findings;
 }
 
 Findings CheckWorkExchange(const QueueFacts& facts) {

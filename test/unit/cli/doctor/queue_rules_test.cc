@@ -211,8 +211,54 @@ TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
   const Json to_itself = {{"x-dead-letter-exchange", ""}};
   EXPECT_THAT(check(to_itself, {}, {}), IsEmpty());
   options_.consumer.retry.on_limit = OnLimit::kReject;
-  EXPECT_THAT(check(to_itself, {}, {}), ElementsAre(HasSubstr("again and again")));
+  EXPECT_THAT(check(to_itself, {}, {}), ElementsAre(HasSubstr("comes back, and is parked then")));
   EXPECT_THAT(check({}, {}, {}), ElementsAre(HasSubstr("it has no dead-letter exchange")));
+  EXPECT_THAT(check(to_dlx, {{"type", "fanout"}}, Bindings({{"or.ders", ""}})),
+              ElementsAre(HasSubstr("comes back, and is parked then")));
+  EXPECT_THAT(check(to_dlx, {{"type", "fanout"}}, Bindings({{"or.ders", ""}, {"dead", ""}})),
+              ElementsAre(StartsWith("ok: ")));
+}
+
+// A message whose attempts are used up has come back through the default exchange, with the name of
+// its queue as routing key.
+TEST_F(QueueRules, FollowTheRoutingKeyOfRejectedMessages) {
+  const auto check = [this](const std::string& type, const std::string& key) {
+    QueueFacts facts =
+        Facts(options_, {{"/queues/shop/or.ders", With({{"x-dead-letter-exchange", "dlx"}})},
+                         {"/exchanges/shop/dlx", {{"type", type}, {"policy", "rest"}}},
+                         {"/exchanges/shop/dlx/bindings/source", Bindings({{"dead", key}})}});
+    facts.policies = policies_;
+    const Findings findings = CheckWorkQueue(facts);
+    return findings.size() == 1 && findings[0].result == Finding::Result::kOk;
+  };
+  EXPECT_TRUE(check("direct", "order.placed"));
+  options_.consumer.retry.on_limit = OnLimit::kReject;
+  EXPECT_FALSE(check("direct", "order.placed"));
+  EXPECT_TRUE(check("direct", "or.ders"));
+  for (const char* key : {"or.ders", "or.*", "*.ders", "#", "or.#", "#.ders", "or.ders.#", "*.*"}) {
+    EXPECT_TRUE(check("topic", key)) << key;
+  }
+  for (const char* key : {"", "*", "or", "or.ders.*", "order.#", "*.*.*", "#.or", "or.*.ders"}) {
+    EXPECT_FALSE(check("topic", key)) << key;
+  }
+  EXPECT_TRUE(check("headers", "order.placed"));
+  policies_.user = Json::array({{{"name", "rest"}, {"definition", {{"alternate-exchange", "x"}}}}});
+  EXPECT_TRUE(check("direct", "order.placed")) << "the rest goes to another exchange";
+  policies_ = {};
+  options_.consumer.retry.max_attempts = 1;
+  EXPECT_TRUE(check("direct", "order.placed")) << "with the routing key of its publisher";
+  options_.consumer.retry.max_attempts = 2;
+  options_.consumer.work_exchange = "shop";
+  EXPECT_TRUE(check("direct", "order.placed")) << "with the routing key of its publisher";
+}
+
+TEST_F(QueueRules, ReportConsumersOfTheParkedQueue) {
+  options_.consumer.parked_queue = "parked";
+  const auto check = [this](const Json& queue) {
+    return Lines(CheckParkedQueue(Facts(options_, {{"/queues/shop/parked", queue}})));
+  };
+  EXPECT_THAT(check(Queue({{"consumers", 0}})), IsEmpty());
+  EXPECT_THAT(check(Queue({{"consumers", 1}})), ElementsAre(StartsWith("warning: it has 1")));
 }
 
 TEST_F(QueueRules, ReportIfRelevantPoliciesAreUnknown) {
