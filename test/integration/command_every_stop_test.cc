@@ -374,6 +374,28 @@ TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerAcceptsNoPublishes) {
       [this] { broker().RaiseAlarm(); }, kLongest);
 }
 
+TEST_F(CommandEveryStopOnItsBroker, WhileAReplayIsNotConfirmed) {
+  peer_.DeclareQueue("orders.parked");
+  for (int i = 0; i < 3; ++i) peer_.Publish("", "orders.parked", "an order");
+  broker().RaiseAlarm();
+  CommandRun run(
+      {"parked", "replay", "--queue", "orders", "--to-queue", "orders", "--foreign", "--all"},
+      vhost_.Url());
+  ASSERT_TRUE(
+      run.Until([&] { return run.Story().find("accepts no messages") != std::string::npos; }));
+  const absl::Time begin = absl::Now();
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 75) << run.Story();
+  const absl::Duration time = absl::Now() - begin;
+  EXPECT_LT(time, absl::Seconds(15)) << run.Story();
+  EXPECT_THAT(run.Story(), ::testing::HasSubstr("has not confirmed 3 copies"));
+  Note("the broker is in alarm, copies of `parked replay` wait", time);
+  broker().ClearAlarm();
+  EXPECT_TRUE(CommandRun::WaitUntil(
+      [this] { return peer_.Count("orders.parked") + peer_.Count("orders") >= 3; },
+      absl::Seconds(20)));
+}
+
 // Each connection is closed by connection.close, also one whose handshake is not over yet.
 TEST_F(CommandEveryStopOnItsBroker, LeavesNoComplaintInTheLogOfTheBroker) {
   const std::string file = broker().node().directory() + "/log";

@@ -36,6 +36,8 @@ constexpr absl::Duration kReturnAfterError = absl::Seconds(5);
 constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
 constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
 constexpr absl::Duration kClose = absl::Seconds(5);
+// After a signal, the rest is abandoned if no copy is confirmed for this time.
+constexpr absl::Duration kStopPatience = absl::Seconds(5);
 
 // Adds the remedy to a fatal error. `reached`: whether the broker was reached.
 absl::Status WithRemedy(const absl::Status& error, bool reached) {
@@ -68,6 +70,7 @@ absl::Status QueueReader::Run() {
   const std::shared_ptr<void> drain = loop_.OnDrain([this](const EventLoop::DrainDone&) {
     const absl::Status interrupted = absl::CancelledError("interrupted");
     channel_ != nullptr ? Abandon(interrupted) : Abort(interrupted);
+    WatchStop();
   });
   waiting_.emplace(loop_, amqp::Describe(options_.connection));
   Tick();
@@ -76,6 +79,7 @@ absl::Status QueueReader::Run() {
   waiting_.reset();
   tick_.reset();
   return_.reset();
+  stop_watch_.reset();
   progress_.End();
   // From here on nothing is confirmed or acked.
   finished_ = closed_ = true;
@@ -85,6 +89,21 @@ absl::Status QueueReader::Run() {
     if (*connection) SayGoodbye(loop_, **connection);
   }
   return WithRemedy(error_.ok() ? run : error_, channel_ != nullptr);
+}
+
+// A broker that confirms nothing, as during an alarm, must not use up the grace period.
+void QueueReader::WatchStop() {
+  stop_watch_ = loop_.After(kStopPatience, [this, before = undecided_ + moving_] {
+    const std::unique_ptr<Timer> fired = std::move(stop_watch_);
+    const std::uint64_t open = undecided_ + moving_;
+    if (open == 0 || open != before) return WatchStop();
+    error_ = absl::CancelledError(
+        absl::StrCat("interrupted; the broker has not confirmed ", open,
+                     open == 1 ? " copy, which may still arrive: its message is"
+                               : " copies, which may still arrive: their messages are",
+                     " in queue '", options_.queue, "' again"));
+    loop_.Stop();
+  });
 }
 
 void QueueReader::OnOpen() {

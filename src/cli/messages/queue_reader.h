@@ -215,6 +215,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   std::uint64_t LeftInQueue() const;
   void Finish();
   void Abort(const absl::Status& error);
+  void WatchStop();
 
   void Tick();
   void LookForEnd();
@@ -268,6 +269,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   absl::Status error_;  // the first error
   std::unique_ptr<Timer> tick_;
   std::unique_ptr<Timer> return_;
+  std::unique_ptr<Timer> stop_watch_;
 };
 
 }  // namespace retryq::cli
