@@ -33,6 +33,14 @@ std::optional<ManagementApi::ClockDifference> CompareClocks(const HttpReply& rep
       .error = kHalfASecond + half_trip};
 }
 
+// The field that the response to a path has on every version of RabbitMQ; nullptr if there is no
+// such field.
+const char* NeededField(std::string_view path) {
+  if (path == "/overview") return "rabbitmq_version";
+  const bool is_object = path.starts_with("/queues/") || path.starts_with("/exchanges/");
+  return is_object && std::count(path.begin(), path.end(), '/') == 3 ? "name" : nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<ManagementApi::Answer> ManagementApi::Get(const std::string& path) {
@@ -103,6 +111,12 @@ absl::StatusOr<ManagementApi::Answer> ManagementApi::OnlyOk(absl::StatusOr<Answe
                                                             const std::string& path) const {
   if (answer.ok() && answer->http_status != kHttpOk) {
     return Refusal({.status = answer->http_status, .body = JsonLine(answer->json)}, path);
+  }
+  const char* const needed = answer.ok() ? NeededField(path) : nullptr;
+  if (needed != nullptr && !TextOf(answer->json, needed)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(url()), ": the server is not a management API (the response to ",
+                     path, " has no ", needed, "); ", kNameTheApi));
   }
   return answer;
 }
