@@ -65,8 +65,13 @@ absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& conn
                             const std::string& queue, const absl::Status& why_not_asked) {
   BrokerSession session(loop, connection);
   if (absl::Status opened = OpenSession(session); !opened.ok()) return opened;
+  const absl::Status there = session.DeclareQueue({.name = queue, .passive = true}).status();
+  if (absl::IsDeadlineExceeded(there)) {
+    return absl::UnavailableError(absl::StrCat(
+        there.message(), "; remedy: check that the broker runs and is not overloaded"));
+  }
   // The reader reports a missing queue.
-  if (!session.DeclareQueue({.name = queue, .passive = true}).ok()) return absl::OkStatus();
+  if (!there.ok()) return absl::OkStatus();
   const auto classic =
       session.DeclareQueue({.name = queue, .arguments = {{"x-queue-type", "classic"}}});
   if (classic.ok()) return absl::OkStatus();

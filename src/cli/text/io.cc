@@ -43,13 +43,16 @@ constexpr absl::Duration kFirstReport = absl::Seconds(2);
 constexpr absl::Duration kReportEvery = absl::Seconds(10);
 
 // Parts of the library's errors and their remedies; the first match counts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRemedies = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kRemedies = {{
     {"open files", "raise the limit of open files (ulimit -n, LimitNOFILE= of a unit)"},
     {"its certificate",
      "give the broker a certificate that is valid for its host name in --url, or name the "
      "certificate authority to trust (?cacertfile=FILE)"},
     {"certificate", "check the certificates, and name the authority to trust (?cacertfile=FILE)"},
     {"TLS", "use the broker's port for TLS in --url (usually 5671), or amqp://"},
+    {"auth_mechanisms", "enable PLAIN in auth_mechanisms, in rabbitmq.conf of the broker"},
+    {"frame_max", "raise frame_max in rabbitmq.conf of the broker"},
+    {"see the broker's log", "read the broker's log"},
     {"cannot resolve", "correct the host name in --url, or check the name servers"},
     {"violates the protocol", "use the broker's AMQP port in --url or RETRYQ_URL (usually 5672)"},
     {"is it a RabbitMQ", "use the broker's AMQP port in --url or RETRYQ_URL (usually 5672)"},

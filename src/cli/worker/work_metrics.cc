@@ -60,6 +60,17 @@ void WorkMetrics::OnEvent(const Event& event) {
       break;
     case EventKind::kConsuming:
       consuming_ = true;
+      refused_.clear();  // the messages whose copies were refused are in the queue again
+      break;
+    case EventKind::kDeclareFailed:
+      refused_ = event.error;
+      break;
+    case EventKind::kDeclared:
+    case EventKind::kRenewed:
+    case EventKind::kRetried:
+    case EventKind::kSnoozed:
+    case EventKind::kForwarded:
+      refused_.clear();
       break;
     case EventKind::kInterrupted:
       consuming_ = false;
@@ -114,6 +125,9 @@ std::optional<std::string> WorkMetrics::Trouble() const {
   // of the breaker ends.
   const bool waits = breaker_ == Breaker::State::kOpen && connected_ && !stopping_;
   if (!consuming_ && !waits) return why_not_;
+  if (!command_trouble_ && !refused_.empty()) {
+    return "messages that fail cannot be retried: " + refused_;
+  }
   return command_trouble_;
 }
 

@@ -86,7 +86,8 @@ class WorkMetrics final : public Observer {
   // The metrics in Prometheus' text format.
   std::string Text() const;
 
-  // Returns why no messages are handled; nullopt if they are, or if the circuit breaker is open.
+  // Returns why no messages are handled, or why failed ones cannot be retried; nullopt if neither
+  // is the case, or if the circuit breaker is open.
   std::optional<std::string> Trouble() const;
 
   // Returns the state and cause of the circuit breaker unless it is closed, and how long a message
@@ -113,6 +114,7 @@ class WorkMetrics final : public Observer {
   std::string breaker_error_;
   bool stopping_ = false;
   std::string why_not_ = "not connected yet";
+  std::string refused_;  // the error of the last declare of a delay queue, until one succeeds
 };
 
 }  // namespace retryq::cli

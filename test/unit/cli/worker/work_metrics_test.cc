@@ -106,6 +106,21 @@ TEST(WorkMetrics, ShowThatProgramsHandleNothingAndHowOftenTheyEnd) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
 }
 
+// Such messages stay unacked, and in the end no others are delivered.
+TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  for (const EventKind end : {EventKind::kDeclared, EventKind::kRetried, EventKind::kConsuming}) {
+    metrics.OnEvent(
+        {.kind = EventKind::kDeclareFailed, .time = {}, .error = "PERMISSION_DENIED: 403"});
+    EXPECT_EQ(metrics.Trouble(), "messages that fail cannot be retried: PERMISSION_DENIED: 403");
+    metrics.OnEvent({.kind = EventKind::kHandled, .time = {}, .queue = "orders"});
+    EXPECT_NE(metrics.Trouble(), std::nullopt) << "others may still succeed";
+    metrics.OnEvent({.kind = end, .time = {}, .queue = "orders"});
+    EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  }
+}
+
 TEST(WorkMetrics, ShowHowLongAMessageHasBeenRunning) {
   WorkMetrics metrics;
   metrics.OnPrograms("orders", std::nullopt, absl::Milliseconds(2500));
