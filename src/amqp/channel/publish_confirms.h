@@ -50,7 +50,7 @@ class PublishConfirms {
   // they are small, they are copied, and fingerprinted only when a message is returned, which is
   // rare.
   void Add(Fingerprint fingerprint, Callback done);
-  void Add(const PublishParams& params, std::string_view frames, Callback done);
+  void Add(const PublishParams& params, std::string_view frames, Callback&& done);
 
   // Handles basic.return. If several publishes have the same content, any of them is used. Returns
   // false if there is none.

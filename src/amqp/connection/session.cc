@@ -23,7 +23,7 @@ namespace {
 constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
 
 // The clock is read once for this number of frames: a delivery has three.
-constexpr std::size_t kFramesPerLook = 6;
+constexpr std::size_t kFramesPerLook = 8;
 
 // If less of a frame is missing, it is not moved to its message early: copying it later is cheap.
 constexpr std::size_t kLargeRest = std::size_t{8} << 10;

@@ -33,11 +33,12 @@ absl::StatusOr<amqp::Table> Headers::Decode() const {
   return amqp::TableView(shown).Decode();
 }
 
-Delivery::Delivery(amqp::MessagePtr message, std::shared_ptr<const Source> source, History history)
+Delivery::Delivery(amqp::MessagePtr message, std::shared_ptr<const Source> source,
+                   const History& history)
     : message_(std::move(message)), source_(std::move(source)), history_(history) {}
 
 Delivery::Delivery(amqp::MessagePtr message, const std::shared_ptr<const std::string>& queue,
-                   History history)
+                   const History& history)
     : Delivery(std::move(message), std::make_shared<const Source>(*queue), history) {}
 
 Headers Delivery::headers() const {

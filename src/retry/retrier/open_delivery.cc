@@ -77,14 +77,15 @@ void OpenDelivery::Enter(State state) {
   if (state_ == State::kHandling) ++context_.handling;
 }
 
-void OpenDelivery::Begin(amqp::MessagePtr message, std::shared_ptr<const Delivery::Source> source,
+void OpenDelivery::Begin(amqp::MessagePtr&& message,
+                         const std::shared_ptr<Delivery::Source>& source,
                          const Delivery::History& history, bool is_counted) {
   assert(state_ == State::kFree);
   new_id_.clear();
   handling_.reset();
   holds_ = 0;
   ForgetRefusal();
-  delivery_.emplace(std::move(message), std::move(source), history);
+  delivery_.emplace(std::move(message), source, history);
   is_counted_ = is_counted;
   if (delivery_->properties().expiration) arrived_at_ = context_.shared.clock().SinceBoot();
   Enter(State::kDeciding);
@@ -331,7 +332,7 @@ void OpenDelivery::KeepUnread() {
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
   const bool first_hop = copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed;
-  return first_hop && hop_.left == absl::ZeroDuration() && !work_exchange.empty() &&
+  return !work_exchange.empty() && first_hop && hop_.left == absl::ZeroDuration() &&
          delivery_->message()->exchange == work_exchange;
 }
 

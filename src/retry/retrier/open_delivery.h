@@ -95,7 +95,7 @@ class OpenDelivery final : private PendingPublish {
   const Delivery& delivery() const { return *delivery_; }
 
   // Takes a delivery. `is_counted`: its headers state all of its failures. From kFree.
-  void Begin(amqp::MessagePtr message, std::shared_ptr<const Delivery::Source> source,
+  void Begin(amqp::MessagePtr&& message, const std::shared_ptr<Delivery::Source>& source,
              const Delivery::History& history, bool is_counted);
 
   // For a delivery whose body is left out: fills in the copy for the parked queue, without the

@@ -237,7 +237,7 @@ DeliveryHandler Retrier::Impl::Wrap(AsyncHandler handler) {
 
 DeliveryHandler Retrier::Impl::Deliver(Call call) {
   return [wrapped = std::make_shared<const Wrapped>(Wrapped{lifeline_->ptr(), std::move(call)})](
-             amqp::MessagePtr message) {
+             amqp::MessagePtr&& message) {
     // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const std::shared_ptr<const Wrapped> keep = wrapped;
     Deliver(keep, std::move(message));
@@ -293,7 +293,7 @@ bool Retrier::Impl::PassOn(const amqp::MessagePtr& message, PublishParams* copy)
   if (step.kind != Step::Kind::kPark) return false;
   facts.history.failures = step.failures;
   if (passing_on_ == nullptr) passing_on_ = std::make_unique<OpenDelivery>(context_, [] {});
-  passing_on_->Begin(message, source_, facts.history, /*is_counted=*/true);
+  passing_on_->Begin(amqp::MessagePtr(message), source_, facts.history, /*is_counted=*/true);
   const bool is_filled = passing_on_->FillParked(std::move(step), copy);
   passing_on_->Abandon();
   return is_filled;
@@ -404,7 +404,8 @@ void Retrier::Impl::Settle(Id id, const Outcome& outcome, std::optional<absl::Du
   if (place.use != id.use || !place.is_handling()) return;
   const bool has_thrown = !place.thrown.ok() && IsDropped(outcome);
   if (outcome.took()) handling = outcome.took();
-  place.delivery->Settle(has_thrown ? Outcome(place.thrown) : outcome, handling);
+  if (has_thrown) return place.delivery->Settle(Outcome(place.thrown), handling);
+  place.delivery->Settle(outcome, handling);
 }
 
 void Retrier::Impl::Destroy(std::uint32_t place) {
