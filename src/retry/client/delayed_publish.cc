@@ -201,6 +201,7 @@ bool DelayedPublish::Fill(PublishParams* params, absl::Time /*now*/) {
   params->body = *body_;
   params->body_owner = body_;
   amqp::Properties& properties = params->properties;
+  properties = {};
   properties.delivery_mode = message_.transient ? kTransient : kPersistent;
   if (!headers_.empty()) properties.headers = amqp::TableView(headers_);
   const auto set = [](const std::string& text, std::optional<std::string_view>* property) {

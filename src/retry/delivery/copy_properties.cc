@@ -65,15 +65,22 @@ bool StaysOfRetrying(std::string_view name, CopyPath path) {
 
 amqp::Properties CopyProperties(const amqp::Properties& properties, CopyPath path,
                                 std::string* headers) {
+  amqp::Properties copied;
+  AssignCopyProperties(properties, path, headers, &copied);
+  return copied;
+}
+
+void AssignCopyProperties(const amqp::Properties& properties, CopyPath path, std::string* headers,
+                          amqp::Properties* copied) {
   const Guards guards = GuardsOf(path);
-  amqp::Properties copied = properties;
-  if (!guards.mode) copied.delivery_mode = 2;
-  if (!guards.expiration) copied.expiration.reset();
+  *copied = properties;
+  if (!guards.mode) copied->delivery_mode = 2;
+  if (!guards.expiration) copied->expiration.reset();
   if (!guards.sender) {
-    copied.user_id.reset();
-    if (copied.reply_to == kDirectReplyTo) copied.reply_to.reset();
+    copied->user_id.reset();
+    if (copied->reply_to == kDirectReplyTo) copied->reply_to.reset();
   }
-  if (!properties.headers) return copied;
+  if (!properties.headers) return;
   const RetryHeaders whose = RetryHeadersIn(*properties.headers);
   const auto stays = [&](const amqp::FieldView& field) {
     const std::string_view name = field.name;
@@ -96,8 +103,7 @@ amqp::Properties CopyProperties(const amqp::Properties& properties, CopyPath pat
   for (const amqp::FieldView& field : *properties.headers) {
     if (stays(field)) writer.Copy(field);
   }
-  copied.headers = amqp::TableView(std::string_view(*headers).substr(start));
-  return copied;
+  copied->headers = amqp::TableView(std::string_view(*headers).substr(start));
 }
 
 }  // namespace retryq

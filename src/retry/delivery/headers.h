@@ -2,10 +2,13 @@
 #define RETRYQ_SRC_RETRY_DELIVERY_HEADERS_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "base/header_names.h"
+#include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
+#include "retryq/broker/copy_properties.h"
 
 namespace retryq {
 
@@ -27,6 +30,10 @@ RetryHeaders RetryHeadersIn(amqp::TableView headers);
 
 // Whether retryq has set the header in a message whose headers are `whose`.
 bool IsRetryHeader(std::string_view name, RetryHeaders whose);
+
+// CopyProperties, whose result replaces `*copied`.
+void AssignCopyProperties(const amqp::Properties& properties, CopyPath path, std::string* headers,
+                          amqp::Properties* copied);
 
 }  // namespace retryq
 

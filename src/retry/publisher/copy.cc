@@ -11,6 +11,7 @@
 #include "base/retry_id.h"
 #include "base/utf8.h"
 #include "retry/delivery/error_text.h"
+#include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq {
@@ -40,9 +41,9 @@ void AssignRest(std::string_view expiration, absl::Duration waited, std::string*
 
 }  // namespace
 
-void Copy::Take(const amqp::Message& message, CopyPath path) {
+void Copy::Take(const amqp::Message& message, CopyPath path, amqp::Properties* properties) {
   headers_.clear();
-  properties_ = CopyProperties(message.properties, path, &headers_);
+  AssignCopyProperties(message.properties, path, &headers_, properties);
 }
 
 // The trace headers of an earlier copy, which the tracer replaces.
@@ -55,11 +56,12 @@ void Copy::DropLastTrace() {
   headers_ = std::move(kept);
 }
 
-void Copy::KeepRest(const amqp::Message& message, absl::Duration waited) {
-  properties_.delivery_mode = message.properties.delivery_mode;
+void Copy::KeepRest(const amqp::Message& message, absl::Duration waited,
+                    amqp::Properties* properties) {
+  properties->delivery_mode = message.properties.delivery_mode;
   if (!message.properties.expiration) return;
   AssignRest(*message.properties.expiration, waited, &expiration_);
-  properties_.expiration = expiration_;
+  properties->expiration = expiration_;
 }
 
 void Copy::AddLayout(const Delivery& delivery, const Annotation& annotation) {
@@ -110,20 +112,20 @@ void Copy::SetLayout(const Delivery& delivery, const Annotation& annotation) {
 }
 
 bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
-                 std::size_t max_header_size) {
-  if (TryToBuild(delivery, annotation, max_header_size)) return true;
+                 std::size_t max_header_size, amqp::Properties* properties) {
+  if (TryToBuild(delivery, annotation, max_header_size, properties)) return true;
   Annotation less = annotation;
   less.not_before.reset();
-  if (TryToBuild(delivery, less, max_header_size)) return true;
+  if (TryToBuild(delivery, less, max_header_size, properties)) return true;
   less.delay.reset();
-  return TryToBuild(delivery, less, max_header_size);
+  return TryToBuild(delivery, less, max_header_size, properties);
 }
 
 // Returns false if there is no space for all headers except `error` and `parked`.
 bool Copy::TryToBuild(const Delivery& delivery, const Annotation& annotation,
-                      std::size_t max_header_size) {
-  Take(*delivery.message(), CopyPath::kRetry);
-  if (annotation.waited) KeepRest(*delivery.message(), *annotation.waited);
+                      std::size_t max_header_size, amqp::Properties* properties) {
+  Take(*delivery.message(), CopyPath::kRetry, properties);
+  if (annotation.waited) KeepRest(*delivery.message(), *annotation.waited, properties);
   if (!annotation.trace.empty() &&
       amqp::TableView(annotation.trace).Find(kRetryTraceparentHeader)) {
     DropLastTrace();
@@ -134,12 +136,12 @@ bool Copy::TryToBuild(const Delivery& delivery, const Annotation& annotation,
     writer.SetInt64(kRetryRemainingHeader, absl::ToInt64Milliseconds(annotation.remaining));
   }
   headers_ += annotation.elsewhere;
-  properties_.headers = amqp::TableView(headers_);
+  properties->headers = amqp::TableView(headers_);
 
-  const std::size_t necessary = amqp::ContentHeaderSize(properties_);
+  const std::size_t necessary = amqp::ContentHeaderSize(*properties);
   if (necessary > max_header_size) return false;
   AddOptional(annotation, max_header_size - necessary);
-  properties_.headers = amqp::TableView(headers_);
+  properties->headers = amqp::TableView(headers_);
   return true;
 }
 
@@ -162,19 +164,20 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   if (!error.empty()) writer.SetString(kRetryErrorHeader, error);
 }
 
-bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
-  Take(message, CopyPath::kUnchanged);
-  if (amqp::ContentHeaderSize(properties_) <= max_header_size) return true;
+bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size,
+                          amqp::Properties* properties) {
+  Take(message, CopyPath::kUnchanged, properties);
+  if (amqp::ContentHeaderSize(*properties) <= max_header_size) return true;
   // Setting a delivery mode that the message did not have makes the copy one byte larger.
-  properties_.delivery_mode = message.properties.delivery_mode;
-  return amqp::ContentHeaderSize(properties_) <= max_header_size;
+  properties->delivery_mode = message.properties.delivery_mode;
+  return amqp::ContentHeaderSize(*properties) <= max_header_size;
 }
 
 bool Copy::BuildReturn(const amqp::Message& message, absl::Duration waited,
-                       std::size_t max_header_size) {
-  Take(message, CopyPath::kReturn);
-  KeepRest(message, waited);
-  return amqp::ContentHeaderSize(properties_) <= max_header_size;
+                       std::size_t max_header_size, amqp::Properties* properties) {
+  Take(message, CopyPath::kReturn, properties);
+  KeepRest(message, waited, properties);
+  return amqp::ContentHeaderSize(*properties) <= max_header_size;
 }
 
 std::int64_t UnixMillisRoundedUp(absl::Time time) {

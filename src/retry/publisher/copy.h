@@ -37,13 +37,14 @@ struct Annotation {
 // The properties and headers of the copy of a message: those that CopyProperties keeps, and those
 // of retryq. The body is the message's own. A Copy that is reused does not allocate.
 //
-//   if (copy.Build(delivery, annotation, broker.max_header_size())) {
-//     broker.Publish({.properties = copy.properties(), .body = delivery.body(), …}, …);
+//   PublishParams params{.body = delivery.body(), …};
+//   if (copy.Build(delivery, annotation, broker.max_header_size(), &params.properties)) {
+//     broker.Publish(params, …);
 //   }
 //
-// Each `Build…` replaces the previous copy, and returns whether the content header fits into
-// `max_header_size`. If it does not fit, there is nothing to publish. The message must live as long
-// as `properties` is used.
+// Each `Build…` replaces the previous copy and all properties in `*properties`, and returns whether
+// the content header fits into `max_header_size`. If it does not fit, there is nothing to publish.
+// The properties are views of the message and of this object.
 class Copy {
  public:
   Copy() = default;
@@ -55,19 +56,18 @@ class Copy {
   // then `delay`. The other headers limit the retries and return the message to its queue: if they
   // do not fit, park the message unchanged.
   [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
-                           std::size_t max_header_size);
+                           std::size_t max_header_size, amqp::Properties* properties);
 
   // Builds the message as it came, without anything by which the broker would refuse, route or
   // expire the copy: never larger than it came. The copy is persistent, unless the message has no
   // delivery mode and no space for one.
-  [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size);
+  [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size,
+                                    amqp::Properties* properties);
 
   // Builds the message as it came, to return to its own queue: with its delivery mode, its
   // `x-retry-…` headers if it has any, and the rest of its expiration after `waited`.
   [[nodiscard]] bool BuildReturn(const amqp::Message& message, absl::Duration waited,
-                                 std::size_t max_header_size);
-
-  const amqp::Properties& properties() const { return properties_; }
+                                 std::size_t max_header_size, amqp::Properties* properties);
 
  private:
   // The headers that all copies of a queue, exchange and routing key have, encoded. They are laid
@@ -84,17 +84,16 @@ class Copy {
   };
 
   bool TryToBuild(const Delivery& delivery, const Annotation& annotation,
-                  std::size_t max_header_size);
-  void Take(const amqp::Message& message, CopyPath path);
+                  std::size_t max_header_size, amqp::Properties* properties);
+  void Take(const amqp::Message& message, CopyPath path, amqp::Properties* properties);
   void AddLayout(const Delivery& delivery, const Annotation& annotation);
   void SetLayout(const Delivery& delivery, const Annotation& annotation);
   void DropLastTrace();
-  void KeepRest(const amqp::Message& message, absl::Duration waited);
+  void KeepRest(const amqp::Message& message, absl::Duration waited, amqp::Properties* properties);
   void AddOptional(const Annotation& annotation, std::size_t room);
 
-  Layout layout_;  // of the last copy
-  amqp::Properties properties_;
-  std::string headers_;  // properties_.headers is a view of it
+  Layout layout_;        // of the last copy
+  std::string headers_;  // of the last copy
   std::string error_;    // a member to reuse its capacity
   std::string expiration_;
 };

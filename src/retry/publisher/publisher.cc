@@ -201,14 +201,10 @@ void ConfirmedPublisher::Advance(std::uint32_t index) {
 
 void ConfirmedPublisher::Publish(std::uint32_t index, Lease&& lease, const Moment& now) {
   Job& job = *jobs_[index];
-  PublishParams params;
-  if (lease.name != nullptr) {
-    params.exchange = *lease.name;
-  } else {
-    lease.safe_from = job.pending->SafeFrom();
-  }
+  params_.exchange = lease.name == nullptr ? std::string_view() : *lease.name;
+  if (lease.name == nullptr) lease.safe_from = job.pending->SafeFrom();
   job.lease = std::move(lease);
-  if (!job.pending->Fill(&params, now.now)) {
+  if (!job.pending->Fill(&params_, now.now)) {
     Pause(index, State::kTooLarge, absl::ZeroDuration());
     return;
   }
@@ -216,7 +212,8 @@ void ConfirmedPublisher::Publish(std::uint32_t index, Lease&& lease, const Momen
   job.published_at = UnblockedTime(now.since_boot);
   job.alone = open_publishes_++ == 0;
   const Step step{index, ++job.step};
-  broker_.Publish(params, [this, step](const PublishResult& result) { OnResult(step, result); });
+  broker_.Publish(params_, [this, step](const PublishResult& result) { OnResult(step, result); });
+  params_.body_owner = nullptr;
   if (confirm_timer_ == nullptr) WatchConfirms();
 }
 

@@ -55,9 +55,10 @@ class PendingPublish {
   // in it, survives a crash of the broker. Called at each publish.
   virtual absl::Duration SafeFrom() const { return -absl::InfiniteDuration(); }
 
-  // Called at each publish. Sets the routing key, properties, body and, without a delay, the
-  // exchange. The views must stay valid until the next call. `now` is wall clock. Returns false if
-  // the message cannot be published at all.
+  // Called at each publish. Sets the routing key, all properties, the body, its owner if it has one
+  // and, without a delay, the exchange if it is not the default one. Routing key, properties and
+  // body are still those of another publish. The views must stay valid until the next call. `now`
+  // is wall clock. Returns false if the message cannot be published at all.
   virtual bool Fill(PublishParams* params, absl::Time now) = 0;
 
   // May destroy the pending publish, or send it again.
@@ -230,6 +231,7 @@ class ConfirmedPublisher {
   Environment environment_;
   DelayQueues& delay_queues_;
   const absl::Duration confirm_timeout_;
+  PublishParams params_;  // scratch space of a publish: setting up new ones takes longer
 
   bool ready_ = false;
   std::vector<std::unique_ptr<Job>> jobs_;  // jobs do not move if an observer sends more

@@ -378,57 +378,61 @@ absl::Duration OpenDelivery::Waited() const {
 }
 
 Annotation OpenDelivery::Annotate(absl::Time now) const {
-  if (IsDirect() || copy_kind_ == CopyKind::kForwarded) {
-    const Delivery::History& history = delivery_->history();
-    const bool forwarded = copy_kind_ == CopyKind::kForwarded;
-    return {.failures = history.failures,
-            .first_failure = history.first_failure,
-            .not_before = history.not_before,
-            .delay = history.delay,
-            .remaining = forwarded ? hop_.left : history.remaining.value_or(absl::ZeroDuration()),
-            .error = history.last_error,
-            .waited = forwarded ? std::nullopt : std::optional(Waited()),
-            .id = id()};
-  }
-  if (copy_kind_ == CopyKind::kSnoozed) {
-    const Delivery::History& history = delivery_->history();
-    return {.failures = history.failures,
-            .first_failure = history.first_failure,
-            .not_before = now + step_.delay,
-            .delay = step_.delay,
-            .remaining = hop_.left,
-            .error = history.last_error,
-            .id = id()};
-  }
-  // A message that was not read was not handled, so it has not failed again.
-  const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
-  Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), call),
-                        .first_failure = step_.first_failure,
-                        .error = step_.error,
-                        .id = id()};
-  if (copy_kind_ == CopyKind::kRetried) {
-    annotation.delay = step_.delay;
-    annotation.remaining = hop_.left;
-    annotation.not_before = now + step_.delay;
+  const Delivery::History& history = delivery_->history();
+  Annotation copy{.id = id()};
+  if (IsAfterFailure()) {
+    // A message that was not read was not handled, so it has not failed again.
+    const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
+    copy.failures = SaturatingSum(history.failures, call);
+    copy.first_failure = step_.first_failure;
+    copy.error = step_.error;
   } else {
-    annotation.parked = now;
+    copy.failures = history.failures;
+    copy.first_failure = history.first_failure;
+    copy.error = history.last_error;
   }
-  return annotation;
+  switch (copy_kind_) {
+    case CopyKind::kRetried:
+    case CopyKind::kSnoozed:
+      copy.not_before = now + step_.delay;
+      copy.delay = step_.delay;
+      copy.remaining = hop_.left;
+      break;
+    case CopyKind::kForwarded:
+      copy.not_before = history.not_before;
+      copy.delay = history.delay;
+      copy.remaining = hop_.left;
+      break;
+    case CopyKind::kMoved:
+    case CopyKind::kRequeued:
+      copy.not_before = history.not_before;
+      copy.delay = history.delay;
+      copy.remaining = history.remaining.value_or(absl::ZeroDuration());
+      copy.waited = Waited();
+      break;
+    case CopyKind::kParked:
+    case CopyKind::kParkedUnchanged:
+      copy.parked = now;
+      break;
+  }
+  return copy;
 }
 
 bool OpenDelivery::Fill(PublishParams* params, absl::Time now) {
   const std::size_t limit = context_.shared.broker().max_header_size();
   Copy& copy = context_.copy;
+  amqp::Properties* const properties = &params->properties;
   if (copy_kind_ == CopyKind::kParkedUnchanged) {
-    if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond)) return false;
+    if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond, properties)) return false;
   } else if (IsUnchangedReturn()) {
-    if (!copy.BuildReturn(*delivery_->message(), Waited(), limit + kTakenBeyond)) return false;
+    if (!copy.BuildReturn(*delivery_->message(), Waited(), limit + kTakenBeyond, properties))
+      return false;
   } else {
     Annotation annotation = Annotate(now);
     const std::string elsewhere = FailuresElsewhere(*delivery_->message(), context_.options);
     annotation.elsewhere = elsewhere;
     annotation.trace = trace_headers_;
-    if (!copy.Build(*delivery_, annotation, limit)) return false;
+    if (!copy.Build(*delivery_, annotation, limit, properties)) return false;
   }
   if (copy_kind_ == CopyKind::kParked || copy_kind_ == CopyKind::kParkedUnchanged) {
     params->routing_key = context_.parked_queue.queue();
@@ -437,7 +441,6 @@ bool OpenDelivery::Fill(PublishParams* params, absl::Time now) {
   } else {
     params->routing_key = context_.options.queue;
   }
-  params->properties = copy.properties();
   params->body = delivery_->body();
   if (params->body.size() >= kLeastShared) params->body_owner = delivery_->message();
   return true;

@@ -177,6 +177,11 @@ class OpenDelivery final : private PendingPublish {
   bool IsDirect() const {
     return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kRequeued;
   }
+  // Whether the step treats the delivery as failed, and its error goes into the copy.
+  bool IsAfterFailure() const {
+    return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kParked ||
+           copy_kind_ == CopyKind::kParkedUnchanged;
+  }
   bool IsDelayed() const {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
            copy_kind_ == CopyKind::kForwarded;

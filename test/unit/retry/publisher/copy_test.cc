@@ -78,22 +78,21 @@ class Copy : public ::testing::Test {
   // A copy of this message, as a consumer of "orders" sees it; its headers.
   amqp::TableView Build(amqp::MessagePtr message, const Annotation& annotation = Retried()) {
     message_ = std::move(message);
-    EXPECT_TRUE(copy_.Build(DeliveryOf(message_), annotation, kPlenty));
-    return *copy_.properties().headers;
+    EXPECT_TRUE(copy_.Build(DeliveryOf(message_), annotation, kPlenty, &properties_));
+    return *properties_.headers;
   }
   // The copy as it comes back to "orders".
   amqp::MessagePtr Returned() const {
-    return MakeMessage({.exchange = "", .routing_key = "orders", .properties = copy_.properties()});
+    return MakeMessage({.exchange = "", .routing_key = "orders", .properties = properties_});
   }
 
-  std::string HeaderBytes() const { return std::string(copy_.properties().headers->bytes()); }
-  std::size_t Size() const { return amqp::ContentHeaderSize(copy_.properties()); }
-  bool Has(std::string_view name) const {
-    return copy_.properties().headers->Find(name).has_value();
-  }
+  std::string HeaderBytes() const { return std::string(properties_.headers->bytes()); }
+  std::size_t Size() const { return amqp::ContentHeaderSize(properties_); }
+  bool Has(std::string_view name) const { return properties_.headers->Find(name).has_value(); }
 
   amqp::MessagePtr message_;
   retryq::Copy copy_;
+  amqp::Properties properties_;  // of the copy
 };
 
 TEST_F(Copy, StoresTheRestOfADelayOfSeveralQueuesAndRoundsTimesUp) {
@@ -130,10 +129,10 @@ TEST_F(Copy, KeepsTheFailuresOfOtherQueuesIfSpaceIsShort) {
   Build(MakeMessage(), annotation);
   EXPECT_TRUE(Has("x-retry-error"));
   std::size_t least = Size();
-  for (; copy_.Build(DeliveryOf(message_), annotation, least - 1); least = Size()) {
+  for (; copy_.Build(DeliveryOf(message_), annotation, least - 1, &properties_); least = Size()) {
     EXPECT_TRUE(Has("x-retry-elsewhere"));
   }
-  EXPECT_TRUE(copy_.Build(DeliveryOf(message_), annotation, least));
+  EXPECT_TRUE(copy_.Build(DeliveryOf(message_), annotation, least, &properties_));
   EXPECT_FALSE(Has("x-retry-delay"));
 }
 
@@ -153,10 +152,11 @@ TEST_F(Copy, HasTheTraceOfTheLastAttempt) {
   // If space is short, the error gives way first, then the trace, then what retrying needs.
   const std::size_t size_of_error = 1 + std::string_view("x-retry-error").size() + 1 + 4;
   const std::size_t without_error = Size() - size_of_error - Retried().error.size();
-  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error));
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error, &properties_));
   EXPECT_TRUE(Has("x-retry-traceparent"));
   EXPECT_FALSE(Has("x-retry-error"));
-  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error - trace.size()));
+  ASSERT_TRUE(
+      copy_.Build(DeliveryOf(message_), annotation, without_error - trace.size(), &properties_));
   EXPECT_FALSE(Has("x-retry-traceparent"));
   EXPECT_TRUE(Has("x-retry-not-before"));
 }
@@ -171,7 +171,7 @@ TEST_F(Copy, ToBeParkedOmitsTheNextRetry) {
             (std::vector<std::string>{"x-retry-count", "x-retry-first-failure", "x-retry-queue",
                                       "x-retry-exchange", "x-retry-routing-key", "x-retry-id",
                                       "x-retry-parked", "x-retry-error"}));
-  EXPECT_EQ(copy_.properties().headers->FindInt64("x-retry-parked"), 1'700'000'009'876);
+  EXPECT_EQ(properties_.headers->FindInt64("x-retry-parked"), 1'700'000'009'876);
   // And a copy that is retried after all has no time of parking.
   Build(MakeMessage(), Parked());
   Build(Returned());
@@ -194,7 +194,7 @@ TEST_F(Copy, KeepsEveryPropertyExceptExpirationUserIdAndDeliveryMode) {
                                        .cluster_id = ""};
   const auto message = MakeMessage({.properties = properties});
   const auto expect_kept = [&] {
-    const amqp::Properties& kept = copy_.properties();
+    const amqp::Properties& kept = properties_;
     EXPECT_EQ(kept.content_type, properties.content_type);
     EXPECT_EQ(kept.content_encoding, properties.content_encoding);
     EXPECT_EQ(kept.delivery_mode, 2);
@@ -209,24 +209,24 @@ TEST_F(Copy, KeepsEveryPropertyExceptExpirationUserIdAndDeliveryMode) {
     EXPECT_EQ(kept.app_id, properties.app_id);
     EXPECT_EQ(kept.cluster_id, properties.cluster_id);
   };
-  ASSERT_TRUE(copy_.Build(DeliveryOf(message), Retried(), kPlenty));
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message), Retried(), kPlenty, &properties_));
   expect_kept();
-  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty));
+  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty, &properties_));
   expect_kept();
-  EXPECT_FALSE(copy_.properties().headers);
+  EXPECT_FALSE(properties_.headers);
 }
 
 // The broker refuses it where no consumer of such answers is on the channel.
 TEST_F(Copy, OmitsAReplyToThatTheBrokerRefuses) {
   Build(MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to"}}));
-  EXPECT_FALSE(copy_.properties().reply_to);
-  ASSERT_TRUE(copy_.BuildUnchanged(*message_, kPlenty));
-  EXPECT_FALSE(copy_.properties().reply_to);
+  EXPECT_FALSE(properties_.reply_to);
+  ASSERT_TRUE(copy_.BuildUnchanged(*message_, kPlenty, &properties_));
+  EXPECT_FALSE(properties_.reply_to);
 }
 
 TEST_F(Copy, AddsNoProperties) {
   Build(MakeMessage());
-  amqp::Properties only = {.headers = copy_.properties().headers, .delivery_mode = 2};
+  amqp::Properties only = {.headers = properties_.headers, .delivery_mode = 2};
   EXPECT_EQ(Size(), amqp::ContentHeaderSize(only));
 }
 
@@ -234,10 +234,10 @@ TEST_F(Copy, ThatReturnsToItsQueueIsTheUnchangedMessage) {
   const auto expiration = [this](std::string_view text, absl::Duration waited) {
     const auto message = MakeMessage({.properties = {.delivery_mode = 1, .expiration = text},
                                       .headers = amqp::Table{{"x-retry-count", "theirs"}}});
-    EXPECT_TRUE(copy_.BuildReturn(*message, waited, 10'000));
-    EXPECT_EQ(copy_.properties().delivery_mode, 1);
-    EXPECT_EQ(copy_.properties().headers->bytes(), message->properties.headers->bytes());
-    return std::string(*copy_.properties().expiration);
+    EXPECT_TRUE(copy_.BuildReturn(*message, waited, 10'000, &properties_));
+    EXPECT_EQ(properties_.delivery_mode, 1);
+    EXPECT_EQ(properties_.headers->bytes(), message->properties.headers->bytes());
+    return std::string(*properties_.expiration);
   };
   EXPECT_EQ(expiration("5000", absl::ZeroDuration()), "5000");
   EXPECT_EQ(expiration("5000", absl::Milliseconds(3001)), "1999");
@@ -261,7 +261,7 @@ TEST_F(Copy, OmitsHeadersThatTheBrokerAddedOrRoutesBy) {
       Encoded({{"first", "1"}, {"x-deathly", "2"}, {"cc", "3"}, {"x-retry-of-mine", "4"}});
   Build(MakeMessage({.headers = headers}));
   EXPECT_EQ(HeaderBytes(), kept + Encoded(HeadersOfRetried()));
-  ASSERT_TRUE(copy_.BuildUnchanged(*message_, kPlenty));
+  ASSERT_TRUE(copy_.BuildUnchanged(*message_, kPlenty, &properties_));
   EXPECT_EQ(HeaderBytes(), kept);
 }
 
@@ -280,7 +280,7 @@ TEST_F(Copy, KeepsAllOtherHeadersByteForByteInTheirOrder) {
       if (stays) kept += Encoded({{name, value}});
     }
     const auto message = MakeMessage({.headers = all});
-    ASSERT_TRUE(copy_.Build(DeliveryOf(message), Retried(), std::size_t{1} << 30));
+    ASSERT_TRUE(copy_.Build(DeliveryOf(message), Retried(), std::size_t{1} << 30, &properties_));
     ASSERT_EQ(HeaderBytes(), kept + Encoded(HeadersOfRetried())) << "round " << round;
   }
 }
@@ -301,7 +301,7 @@ TEST_F(Copy, WritesTheLargestInt64ForAHigherCount) {
   Annotation annotation = Retried();
   annotation.failures = std::numeric_limits<std::uint64_t>::max();
   Build(MakeMessage(), annotation);
-  EXPECT_EQ(copy_.properties().headers->FindInt64("x-retry-count"),
+  EXPECT_EQ(properties_.headers->FindInt64("x-retry-count"),
             std::numeric_limits<std::int64_t>::max());
 }
 
@@ -319,7 +319,7 @@ TEST_F(Copy, HasRoomForAllItsHeaders) {
   annotation.remaining = absl::Milliseconds(1500);
   annotation.error = error;
   annotation.id = id;
-  ASSERT_TRUE(copy_.Build(delivery, annotation, kPlenty));
+  ASSERT_TRUE(copy_.Build(delivery, annotation, kPlenty, &properties_));
   EXPECT_EQ(HeaderBytes(), Encoded({{"kept", kept},
                                     {"x-retry-count", std::int64_t{3}},
                                     {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
@@ -340,14 +340,14 @@ TEST_F(CopysError, IsValidUtf8) {
   Annotation annotation = Retried();
   annotation.error = "caf\xE9\n\x01";
   Build(MakeMessage(), annotation);
-  EXPECT_EQ(copy_.properties().headers->FindString("x-retry-error"), "caf\xEF\xBF\xBD\n\x01");
+  EXPECT_EQ(properties_.headers->FindString("x-retry-error"), "caf\xEF\xBF\xBD\n\x01");
 }
 
 TEST_F(CopysError, IsOmittedIfThereIsNone) {
   Annotation annotation = Retried();
   annotation.error = "";
   Build(MakeMessage(), annotation);
-  EXPECT_FALSE(copy_.properties().headers->Find("x-retry-error"));
+  EXPECT_FALSE(properties_.headers->Find("x-retry-error"));
 }
 
 // A copy with less and less space.
@@ -362,13 +362,13 @@ class CopyInLittleSpace : public Copy {
   std::vector<std::pair<std::string, std::size_t>> Drops(const Annotation& annotation) {
     std::vector<std::pair<std::string, std::size_t>> drops;
     std::size_t size = Size();
-    for (; copy_.Build(DeliveryOf(message_), annotation, size); --size) {
+    for (; copy_.Build(DeliveryOf(message_), annotation, size, &properties_); --size) {
       EXPECT_LE(Size(), size);
       for (const char* name : {"tenant", "x-retry-count", "x-retry-first-failure", "x-retry-queue",
                                "x-retry-exchange", "x-retry-routing-key", "x-retry-id"}) {
         EXPECT_TRUE(Has(name)) << name << " in " << size;
       }
-      if (const auto error = copy_.properties().headers->FindString("x-retry-error")) {
+      if (const auto error = properties_.headers->FindString("x-retry-error")) {
         EXPECT_EQ(Size(), size);  // as much of it as fits
         EXPECT_EQ(*error, annotation.error.substr(0, error->size()));
       }
@@ -379,7 +379,8 @@ class CopyInLittleSpace : public Copy {
         if (!Has(name) && !is_known && absent_.count(name) == 0) drops.emplace_back(name, size);
       }
     }
-    for (; size > 0; --size) EXPECT_FALSE(copy_.Build(DeliveryOf(message_), annotation, size));
+    for (; size > 0; --size)
+      EXPECT_FALSE(copy_.Build(DeliveryOf(message_), annotation, size, &properties_));
     return drops;
   }
 
@@ -410,8 +411,8 @@ TEST_F(CopyInLittleSpace, CutsTheErrorBetweenCodePoints) {
   Annotation annotation = Retried();
   annotation.error = "\xE2\x82\xAC\xE2\x82\xAC";
   Build(MakeMessage(), annotation);
-  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, Size() - 1));
-  EXPECT_EQ(copy_.properties().headers->FindString("x-retry-error"), "\xE2\x82\xAC");
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, Size() - 1, &properties_));
+  EXPECT_EQ(properties_.headers->FindString("x-retry-error"), "\xE2\x82\xAC");
 }
 
 class CopyUnchanged : public Copy {};
@@ -420,7 +421,7 @@ TEST_F(CopyUnchanged, KeepsTheRetryHeadersUnchanged) {
   amqp::Table headers = HeadersOfRetried();
   headers.Append("tenant", "blue");
   const auto message = MakeMessage({.headers = headers});
-  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty));
+  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty, &properties_));
   EXPECT_EQ(HeaderBytes(), Encoded(headers));
 }
 
@@ -439,20 +440,20 @@ TEST_F(CopyUnchanged, IsNeverLargerThanItsMessage) {
     if (is_there(6)) properties.content_type = "text/plain";
     if (is_there(7)) properties.timestamp = 1;
     const std::size_t size = amqp::ContentHeaderSize(properties);
-    EXPECT_TRUE(copy_.BuildUnchanged(*message, size)) << present;
+    EXPECT_TRUE(copy_.BuildUnchanged(*message, size, &properties_)) << present;
     EXPECT_LE(Size(), size) << present;
-    EXPECT_TRUE(copy_.BuildUnchanged(*message, size + 1)) << present;
-    EXPECT_EQ(copy_.properties().delivery_mode, 2) << "where there is room it is persistent";
+    EXPECT_TRUE(copy_.BuildUnchanged(*message, size + 1, &properties_)) << present;
+    EXPECT_EQ(properties_.delivery_mode, 2) << "where there is room it is persistent";
   }
 }
 
 TEST_F(CopyUnchanged, ReportsIfEvenThatDoesNotFit) {
   const auto message = MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}});
   message->properties.delivery_mode = 1;
-  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty));
+  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty, &properties_));
   const std::size_t size = Size();
-  EXPECT_TRUE(copy_.BuildUnchanged(*message, size));
-  EXPECT_FALSE(copy_.BuildUnchanged(*message, size - 1));
+  EXPECT_TRUE(copy_.BuildUnchanged(*message, size, &properties_));
+  EXPECT_FALSE(copy_.BuildUnchanged(*message, size - 1, &properties_));
 }
 
 class ScriptedRandom : public Random {

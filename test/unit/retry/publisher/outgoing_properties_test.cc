@@ -85,6 +85,15 @@ TEST_F(OutgoingProperties, AreAbsentIfNotGivenAndTheMessageIsPersistent) {
   });
 }
 
+TEST_F(OutgoingProperties, AreNotThoseOfTheMessageBefore) {
+  Publish({.routing_key = "orders", .content_type = "text/plain", .app_id = "shop", .priority = 9},
+          [](const amqp::Properties& properties) { EXPECT_EQ(properties.app_id, "shop"); });
+  broker_.publishes.clear();
+  Publish({.routing_key = "orders"}, [](const amqp::Properties& properties) {
+    EXPECT_FALSE(properties.content_type || properties.app_id || properties.priority);
+  });
+}
+
 TEST_F(OutgoingProperties, AnExpirationIsRoundedUpToAMillisecond) {
   Publish({.routing_key = "orders", .expiration = absl::Microseconds(1)},
           [](const amqp::Properties& properties) { EXPECT_EQ(properties.expiration, "1"); });
