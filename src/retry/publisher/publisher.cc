@@ -40,7 +40,7 @@ ConfirmedPublisher::~ConfirmedPublisher() {
   }
 }
 
-void ConfirmedPublisher::Send(PendingPublish& pending) {
+void ConfirmedPublisher::Send(PendingPublish& pending, const Moment& now) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(jobs_.size()));
     jobs_.push_back(std::make_unique<Job>());
@@ -50,7 +50,7 @@ void ConfirmedPublisher::Send(PendingPublish& pending) {
   jobs_[index]->pending = &pending;
   pending.publisher_ = this;
   pending.job_ = index;
-  if (!pending.was_refused_) return Advance(index);
+  if (!pending.was_refused_) return Advance(index, now);
   const absl::Duration pause = isolated_.TimeToTurn();
   if (pause > absl::ZeroDuration()) return Pause(index, State::kAwaitingTurn, pause);
   Isolate(index);
@@ -157,13 +157,12 @@ void ConfirmedPublisher::AdvanceQueuedSoon() {
   });
 }
 
-void ConfirmedPublisher::Advance(std::uint32_t index) {
+void ConfirmedPublisher::Advance(std::uint32_t index, const Moment& now) {
   if (!MayAdvance(index)) {
     Queue(index);
     return;
   }
   Job& job = *jobs_[index];
-  const Moment now = environment_.clock->Look();
   const std::optional<DelayRoute> route = job.pending->Route();
   if (!route.has_value()) {
     Publish(index, Lease(), now);

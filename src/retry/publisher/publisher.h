@@ -104,7 +104,9 @@ class ConfirmedPublisher {
   ConfirmedPublisher& operator=(const ConfirmedPublisher&) = delete;
 
   // `pending` must not be under way already. `OnSent` is never called inside this call.
-  void Send(PendingPublish& pending);
+  void Send(PendingPublish& pending) { Send(pending, environment_.clock->Look()); }
+  // The same for a caller that has just read the clock.
+  void Send(PendingPublish& pending, const Moment& now);
 
   // To be called by the broker's listener.
   void OnReady();
@@ -196,7 +198,8 @@ class ConfirmedPublisher {
   void AdvanceQueued();
   void AwaitAnswers();
   void AdvanceQueuedSoon();
-  void Advance(std::uint32_t index);
+  void Advance(std::uint32_t index) { Advance(index, environment_.clock->Look()); }
+  void Advance(std::uint32_t index, const Moment& now);
   void Publish(std::uint32_t index, Lease&& lease, const Moment& now);
 
   // After a publish.

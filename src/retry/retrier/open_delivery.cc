@@ -106,7 +106,7 @@ void OpenDelivery::CarryOutAfterPause(Step step) {
   step_ = std::move(step);
   Wait(pause, [this] {
     Enter(State::kDeciding);
-    CarryOut(Now());
+    CarryOut(Look());
   });
 }
 
@@ -144,7 +144,7 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
     context_.on_call(ResultOf(step_), step_.error);
   }
   if (delivery_->trace() != nullptr && !EndTrace(outcome)) return;
-  CarryOut(now.now);
+  CarryOut(now);
 }
 
 void OpenDelivery::BeginTrace() {
@@ -184,15 +184,15 @@ void OpenDelivery::Return() {
   assert(state_ == State::kReturning);
   timer_.reset();
   Enter(State::kDeciding);
-  CarryOut(Now());
+  CarryOut(Look());
 }
 
 void OpenDelivery::CarryOut(Step step) {
   step_ = std::move(step);
-  CarryOut(Now());
+  CarryOut(Look());
 }
 
-void OpenDelivery::CarryOut(absl::Time now) {
+void OpenDelivery::CarryOut(const Moment& now) {
   assert(state_ == State::kDeciding);
   switch (step_.kind) {
     case Step::Kind::kHandle:
@@ -202,21 +202,21 @@ void OpenDelivery::CarryOut(absl::Time now) {
       return;
     case Step::Kind::kAck:
       Ack();
-      Close(EventKind::kHandled, now);
+      Close(EventKind::kHandled, now.now);
       return;
     case Step::Kind::kRequeue:
       Requeue(now);
       return;
     case Step::Kind::kForward:
       hop_ = context_.shared.delay_steps().First(step_.delay);
-      Publish(CopyKind::kForwarded);
+      Publish(CopyKind::kForwarded, now);
       return;
     case Step::Kind::kSnooze:
       hop_ = context_.shared.delay_steps().First(step_.delay);
-      Publish(CopyKind::kSnoozed);
+      Publish(CopyKind::kSnoozed, now);
       return;
     case Step::Kind::kMove:
-      PublishBack(CopyKind::kMoved);
+      PublishBack(CopyKind::kMoved, now);
       return;
     case Step::Kind::kRetry:
     case Step::Kind::kPark:
@@ -227,7 +227,7 @@ void OpenDelivery::CarryOut(absl::Time now) {
   }
 }
 
-void OpenDelivery::CarryOutFailure(absl::Time now) {
+void OpenDelivery::CarryOutFailure(const Moment& now) {
   const amqp::Message& message = *delivery_->message();
   const bool has_no_body = step_.kind == Step::Kind::kPark && message.left_out > 0;
   if (has_no_body && !message.passed_on) return KeepUnread();
@@ -236,35 +236,35 @@ void OpenDelivery::CarryOutFailure(absl::Time now) {
   if (has_no_body) return FinishPassedOn(failed, now);
   if (step_.kind == Step::Kind::kRetry) {
     hop_ = context_.shared.delay_steps().First(step_.delay);
-    Publish(CopyKind::kRetried);
-    context_.shared.ReportAt(now, failed);
+    Publish(CopyKind::kRetried, now);
+    context_.shared.ReportAt(now.now, failed);
   } else if (step_.kind == Step::Kind::kPark) {
-    Publish(CopyKind::kParked);
-    context_.shared.ReportAt(now, failed);
+    Publish(CopyKind::kParked, now);
+    context_.shared.ReportAt(now.now, failed);
   } else if (step_.kind == Step::Kind::kReject) {
     Reject(/*requeue=*/false);
-    context_.shared.ReportAt(now, failed);
-    Close(EventKind::kRejected, now);
+    context_.shared.ReportAt(now.now, failed);
+    Close(EventKind::kRejected, now.now);
   } else {
     Ack();
-    context_.shared.ReportAt(now, failed);
-    Close(EventKind::kDiscarded, now);
+    context_.shared.ReportAt(now.now, failed);
+    Close(EventKind::kDiscarded, now.now);
   }
 }
 
 // A broker before 4.3 counts each requeue as a failure (F41 in doc/rabbitmq_facts.md). Publishing a
 // copy to the end of the queue avoids that. The copy waits for a connection to publish on. While
 // the broker blocks publishing, which can last, the message is requeued instead.
-void OpenDelivery::Requeue(absl::Time now) {
+void OpenDelivery::Requeue(const Moment& now) {
   const bool by_copy = delivery_->message()->left_out == 0 &&
                        !context_.shared.publisher().blocked() &&
                        context_.counted_returns.WouldCount(
                            BrokerVersion::Parse(context_.shared.broker().server_version()));
   if (by_copy) {
-    PublishBack(CopyKind::kRequeued);
+    PublishBack(CopyKind::kRequeued, now);
   } else {
     Reject(/*requeue=*/true);
-    Close(EventKind::kRequeued, now);
+    Close(EventKind::kRequeued, now.now);
   }
 }
 
@@ -272,24 +272,25 @@ bool OpenDelivery::FillParked(Step step, PublishParams* params) {
   step_ = std::move(step);
   copy_kind_ = CopyKind::kParked;
   EnsureId();
-  if (Fill(params, Now())) return true;
+  const absl::Time now = context_.shared.clock().Now();
+  if (Fill(params, now)) return true;
   copy_kind_ = CopyKind::kParkedUnchanged;
-  return Fill(params, Now());
+  return Fill(params, now);
 }
 
 // The copy of the delivery is already in the parked queue.
-void OpenDelivery::FinishPassedOn(Event& failed, absl::Time now) {
+void OpenDelivery::FinishPassedOn(Event& failed, const Moment& now) {
   copy_kind_ = CopyKind::kParked;
-  const absl::Duration unsafe = SafeFrom() - context_.shared.clock().SinceBoot();
+  const absl::Duration unsafe = SafeFrom() - now.since_boot;
   if (unsafe > absl::ZeroDuration()) {
     return Wait(unsafe, [this] {
       Enter(State::kDeciding);
-      CarryOut(Now());
+      CarryOut(Look());
     });
   }
   Ack();
-  context_.shared.ReportAt(now, failed);
-  Close(EventKind::kParked, now);
+  context_.shared.ReportAt(now.now, failed);
+  Close(EventKind::kParked, now.now);
 }
 
 // A message without its body cannot be copied to the parked queue. The delivery stays unacked: it
@@ -450,7 +451,7 @@ void OpenDelivery::EnsureId() {
   if (id().empty()) AssignNewRetryId(*context_.shared.environment().random, &new_id_);
 }
 
-void OpenDelivery::Publish(CopyKind kind) {
+void OpenDelivery::Publish(CopyKind kind, const Moment& now) {
   copy_kind_ = kind;
   if (!IsUnchangedReturn()) EnsureId();
   if (context_.shared.tracer() != nullptr) {
@@ -459,12 +460,12 @@ void OpenDelivery::Publish(CopyKind kind) {
     trace_headers_.clear();
   }
   Enter(State::kPublishing);
-  context_.shared.publisher().Send(*this);
+  context_.shared.publisher().Send(*this, now);
 }
 
-void OpenDelivery::PublishBack(CopyKind kind) {
+void OpenDelivery::PublishBack(CopyKind kind, const Moment& now) {
   if (context_.returns_paused) return Enter(State::kReturning);
-  Publish(kind);
+  Publish(kind, now);
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {
@@ -473,7 +474,7 @@ void OpenDelivery::OnSent(const SendResult& result) {
     AckCopied(result);
   } else if (copy_kind_ == CopyKind::kRequeued) {
     Reject(/*requeue=*/true);
-    Close(EventKind::kRequeued, Now());
+    Close(EventKind::kRequeued, Look().now);
   } else if (IsDelayed() || IsDirect()) {
     OnCopyRefused(result);
   } else {

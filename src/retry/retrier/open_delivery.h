@@ -152,15 +152,15 @@ class OpenDelivery final : private PendingPublish {
   std::string_view Id() const override { return delivery_->id(); }
 
   void Enter(State state);
-  // `now`: wall clock, the time of the events.
-  void CarryOut(absl::Time now);
-  void CarryOutFailure(absl::Time now);
-  void Requeue(absl::Time now);
+  void CarryOut(const Moment& now);
+  void CarryOutFailure(const Moment& now);
+  void Requeue(const Moment& now);
   void KeepUnread();
-  void FinishPassedOn(Event& failed, absl::Time now);
-  void Publish(CopyKind kind);
+  void FinishPassedOn(Event& failed, const Moment& now);
+  void Publish(CopyKind kind) { Publish(kind, Look()); }
+  void Publish(CopyKind kind, const Moment& now);
   // Publishes a copy to the delivery's own queue, or waits while returns are paused.
-  void PublishBack(CopyKind kind);
+  void PublishBack(CopyKind kind, const Moment& now);
   void OnCopyRefused(const SendResult& result);
   void OnParkedRefused(const SendResult& result);
   void OnParkedQueueGone();
@@ -170,6 +170,7 @@ class OpenDelivery final : private PendingPublish {
   void Ack();
   void Reject(bool requeue);
   // Report the end to the observer, and free the object for the next delivery.
+  // `now`: wall clock, the time of the event.
   void Close(EventKind kind, absl::Time now);
   void Close(Event& event, absl::Time now);
 
@@ -199,7 +200,7 @@ class OpenDelivery final : private PendingPublish {
   // The id of the message and of its copies; empty before the first copy if the message has none.
   std::string_view id() const { return new_id_.empty() ? delivery_->id() : new_id_; }
   void EnsureId();
-  absl::Time Now() const { return context_.shared.clock().Now(); }
+  Moment Look() const { return context_.shared.clock().Look(); }
   bool is_observed() const { return context_.shared.environment().observer != nullptr; }
   // Sets the fields of `event` that describe the delivery.
   void Describe(Event& event) const;
