@@ -19,14 +19,6 @@ namespace {
 // Limit of unread methods that the broker made this client send; no correct broker needs so many.
 constexpr int kMostForcedAnswers = 10'000;
 
-// Whether a content header with these properties may be larger than `limit`: a bound that is
-// cheaper than its size.
-bool MayExceed(const Properties& properties, std::size_t limit) {
-  constexpr std::size_t kMostBesideHeaders = 64 + 10 * (kMaxNameSize + 1);
-  const std::size_t headers = properties.headers ? properties.headers->bytes().size() : 0;
-  return headers + kMostBesideHeaders > limit;
-}
-
 std::uint64_t NextGeneration() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
@@ -36,10 +28,10 @@ bool FitsShortString(const std::optional<std::string_view>& text) {
   return !text || text->size() <= kMaxNameSize;
 }
 
-bool FitShortStrings(const PublishParams& publish) {
-  const Properties& p = publish.properties;
-  return publish.exchange.size() <= kMaxNameSize && publish.routing_key.size() <= kMaxNameSize &&
-         FitsShortString(p.content_type) && FitsShortString(p.content_encoding) &&
+bool FitShortStrings(const Properties& p, std::size_t header_size) {
+  const std::size_t beside_headers = header_size - (p.headers ? p.headers->bytes().size() : 0);
+  if (beside_headers <= kMaxNameSize) return true;  // in all
+  return FitsShortString(p.content_type) && FitsShortString(p.content_encoding) &&
          FitsShortString(p.correlation_id) && FitsShortString(p.reply_to) &&
          FitsShortString(p.expiration) && FitsShortString(p.message_id) &&
          FitsShortString(p.type) && FitsShortString(p.user_id) && FitsShortString(p.app_id) &&
@@ -377,14 +369,15 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
     });
   };
   if (!is_open()) return fail_later(0, "there is no connection");
-  if (!FitShortStrings(params)) {
+  const std::size_t header_size = ContentHeaderSize(params.properties);
+  if (params.exchange.size() > kMaxNameSize || params.routing_key.size() > kMaxNameSize ||
+      !FitShortStrings(params.properties, header_size)) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kSyntaxError),
                       "a name or property is longer than 255 bytes");
   }
   // RabbitMQ accepts a frame that exceeds the limit by its own header and end (F53 in
   // doc/rabbitmq_facts.md).
-  if (MayExceed(params.properties, host_->frame_max()) &&
-      ContentHeaderSize(params.properties) > host_->frame_max()) {
+  if (header_size > host_->frame_max()) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
                       "the headers do not fit into one frame");
   }
@@ -397,7 +390,7 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
                       "too many publishes are unconfirmed");
   }
   const std::string_view frames =
-      host_->Write().AddPublish(number_, params, host_->frame_max(), to_come);
+      host_->Write().AddPublish(number_, params, header_size, host_->frame_max(), to_come);
   adds_bodies_ = adds_bodies_ || to_come > 0;
   if (!params.mandatory) return confirms_.Add(Fingerprint(), std::move(done));
   confirms_.Add(params, frames, std::move(done));

@@ -100,17 +100,14 @@ void WriteContentHeader(std::uint64_t body_size, const Properties& properties, c
   writer.Write(body_size);
   writer.Write(std::uint16_t{0});  // the flags are stored when they are known
   std::uint32_t flags = 0;
-  std::uint32_t flag = kFirstFlag;
-  // A function of its own, so that the fields that are absent, which are most, cost no call.
-  const auto write = [&](const auto& value) {
-    flags |= flag;
-    writer.Write(value);
+  const auto add = [&]<std::size_t... i>(std::index_sequence<i...>, const auto& fields) {
+    const auto write = [&](const auto& value, std::uint32_t flag) {
+      flags |= flag;
+      writer.Write(value);
+    };
+    ((std::get<i>(fields) ? write(*std::get<i>(fields), kFirstFlag >> i) : void()), ...);
   };
-  const auto add = [&](const auto& field) {
-    if (field) write(*field);
-    flag >>= 1;
-  };
-  std::apply([&](const auto&... fields) { (add(fields), ...); }, Fields(properties));
+  add(std::make_index_sequence<kPropertyCount>(), Fields(properties));
   StoreBigEndian(static_cast<std::uint16_t>(flags), out + kFlagsAt);
 }
 

@@ -37,13 +37,13 @@ void ReleaseOwner(const void*, std::size_t, void* owner) {
 void Outbox::AddHeartbeat() { AppendHeartbeat(&bytes_); }
 
 std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& params,
-                                    std::size_t frame_max, std::uint64_t to_come) {
+                                    std::size_t header_size, std::size_t frame_max,
+                                    std::uint64_t to_come) {
   assert(frame_max >= kFrameMinSize);
   const method::BasicPublish publish = {.exchange = params.exchange,
                                         .routing_key = params.routing_key,
                                         .mandatory = params.mandatory};
   const std::size_t publish_size = MethodSize(publish);
-  const std::size_t header_size = ContentHeaderSize(params.properties);
   const std::string_view body = params.body;
   const bool is_small = !body.empty() && body.size() <= kMostSmallBody;
   const std::size_t start = bytes_.size();

@@ -27,10 +27,11 @@ class Outbox {
 
   // Adds the three kinds of frames of a publish. Returns the frames, valid until the next call,
   // without those of a body of more than 4 KiB. All short strings must be at most 255 bytes,
-  // `frame_max` at least kFrameMinSize. `to_come`: bytes of the body that follow in frames of their
-  // own.
+  // `frame_max` at least kFrameMinSize. `header_size`: that of the content header. `to_come`: bytes
+  // of the body that follow in frames of their own.
   std::string_view AddPublish(std::uint16_t channel, const PublishParams& params,
-                              std::size_t frame_max, std::uint64_t to_come = 0);
+                              std::size_t header_size, std::size_t frame_max,
+                              std::uint64_t to_come = 0);
 
   // For data without a function of its own here.
   std::string* bytes() { return &bytes_; }

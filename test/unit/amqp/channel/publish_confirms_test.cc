@@ -36,7 +36,8 @@ std::string Header(std::size_t body_size) {
 // Adds a publish with its frames, as a channel does.
 void Add(PublishConfirms* confirms, const PublishParams& params, PublishConfirms::Callback done) {
   Outbox outbox;
-  confirms->Add(params, outbox.AddPublish(1, params, kFrameMinSize), std::move(done));
+  const std::size_t header_size = ContentHeaderSize(params.properties);
+  confirms->Add(params, outbox.AddPublish(1, params, header_size, kFrameMinSize), std::move(done));
 }
 
 class PublishConfirmsTest : public ::testing::Test {

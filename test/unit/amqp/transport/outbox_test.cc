@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "amqp/codec/frame.h"
 #include "amqp/codec/methods.h"
@@ -31,6 +32,11 @@ std::string Take(Outbox& outbox) {
   return bytes;
 }
 
+std::string_view AddPublish(Outbox* outbox, std::uint16_t channel, const PublishParams& params,
+                            std::size_t frame_max) {
+  return outbox->AddPublish(channel, params, ContentHeaderSize(params.properties), frame_max);
+}
+
 // Three frames as they are written one by one.
 TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
   const Properties properties = {.content_type = "text/plain", .delivery_mode = 2};
@@ -45,13 +51,13 @@ TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
     Outbox outbox;
     outbox.AddHeartbeat();
     const std::string before = *outbox.bytes();
-    const std::string frames(outbox.AddPublish(3,
-                                               {.exchange = "e",
-                                                .routing_key = "k",
-                                                .mandatory = true,
-                                                .properties = properties,
-                                                .body = body},
-                                               4096));
+    const std::string frames(AddPublish(&outbox, 3,
+                                        {.exchange = "e",
+                                         .routing_key = "k",
+                                         .mandatory = true,
+                                         .properties = properties,
+                                         .body = body},
+                                        4096));
     EXPECT_EQ(frames, size > 4088 ? expected.substr(0, head_size) : expected) << size;
     EXPECT_EQ(Take(outbox), before + expected) << size;
   }
@@ -67,8 +73,8 @@ TEST(Outbox, SendsTheSameBytesForCopiedAndSharedBodies) {
       PublishParams params = {.exchange = "e", .routing_key = "k", .body = body};
       if (outbox == &sharing) params.body_owner = std::make_shared<int>();
       outbox->AddHeartbeat();
-      outbox->AddPublish(3, params, 4096);
-      outbox->AddPublish(4, params, 8192);
+      AddPublish(outbox, 3, params, 4096);
+      AddPublish(outbox, 4, params, 8192);
       outbox->AddHeartbeat();
     }
     EXPECT_EQ(Take(copying), Take(sharing)) << size;
@@ -80,9 +86,9 @@ TEST(Outbox, KeepsASharedBodysOwnerUntilItIsSent) {
   const std::weak_ptr<std::string> watch = owner;
   Outbox outbox;
   const std::string_view body = *owner;
-  outbox.AddPublish(
-      1, {.exchange = "e", .routing_key = "k", .body = body, .body_owner = std::move(owner)},
-      131072);
+  AddPublish(&outbox, 1,
+             {.exchange = "e", .routing_key = "k", .body = body, .body_owner = std::move(owner)},
+             131072);
   EXPECT_FALSE(watch.expired());
   evbuffer* buffer = evbuffer_new();
   outbox.MoveTo(buffer);
@@ -97,7 +103,7 @@ TEST(Outbox, NeedsLittleMemoryBesidesSharedBodies) {
   const auto body = std::make_shared<const std::string>(std::size_t{64} << 10, 'x');
   Outbox outbox;
   for (int i = 0; i < kMessages; ++i) {
-    outbox.AddPublish(1, {.exchange = "e", .body = *body, .body_owner = body}, 131072);
+    AddPublish(&outbox, 1, {.exchange = "e", .body = *body, .body_owner = body}, 131072);
   }
   evbuffer* buffer = evbuffer_new();
   const std::size_t before = AllocatedBytes();
@@ -141,7 +147,7 @@ class OutboxToSocket : public ::testing::Test {
       if (i % 3 == 0) params.body = "short";
       if (i % 3 == 1) params.body_owner = std::make_shared<std::string>(*body);
       if (i % 3 == 1) params.body = *static_cast<const std::string*>(params.body_owner.get());
-      outbox.AddPublish(1, params, 8192);
+      AddPublish(&outbox, 1, params, 8192);
     }
   }
   static std::string Expected(int messages) {
