@@ -1,14 +1,14 @@
 #ifndef RETRYQ_AMQP_WIRE_H_
 #define RETRYQ_AMQP_WIRE_H_
 
-#include <array>
+#include <bit>
 #include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/name_size.h"
 
@@ -16,22 +16,31 @@ namespace retryq::amqp {
 
 // The elements of all data on the wire: integers in network order, and strings after their length.
 
-// Single expressions, because compilers turn them into one load or store, but not a loop.
+// Returns the number as it is stored in network order, or the number that is stored like this.
 template <std::unsigned_integral T>
-constexpr T LoadBigEndian(const char* bytes) {
-  return [bytes]<std::size_t... i>(std::index_sequence<i...>) {
-    return static_cast<T>(
-        ((std::uint64_t{static_cast<std::uint8_t>(bytes[i])} << 8 * (sizeof(T) - 1 - i)) | ...));
+T InNetworkOrder(T number) {
+  if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) {
+    return number;
+  } else if constexpr (sizeof(T) == 2) {
+    return __builtin_bswap16(number);
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bswap32(number);
+  } else {
+    return __builtin_bswap64(number);
   }
-  (std::make_index_sequence<sizeof(T)>());
 }
 
 template <std::unsigned_integral T>
-constexpr void StoreBigEndian(T value, char* bytes) {
-  [=]<std::size_t... i>(std::index_sequence<i...>) {
-    ((bytes[i] = static_cast<char>(std::uint64_t{value} >> 8 * (sizeof(T) - 1 - i))), ...);
-  }
-  (std::make_index_sequence<sizeof(T)>());
+T LoadBigEndian(const char* bytes) {
+  T number;
+  std::memcpy(&number, bytes, sizeof(T));
+  return InNetworkOrder(number);
+}
+
+template <std::unsigned_integral T>
+void StoreBigEndian(T number, char* bytes) {
+  number = InNetworkOrder(number);
+  std::memcpy(bytes, &number, sizeof(T));
 }
 
 // Appends this number of zeros, to be overwritten, and returns their address. Call it once for all
