@@ -183,15 +183,16 @@ absl::Status Channel::Impl::OnFlow(const method::ChannelFlow& flow) {
 
 void Channel::Impl::AddConsumer(std::string_view consumer_tag) {
   std::erase(cancelled_, consumer_tag);
-  if (!consumer_tag.empty() && !Consumes(consumer_tag)) consumers_.emplace_back(consumer_tag);
+  if (!consumer_tag.empty() && FindConsumer(consumer_tag) == nullptr)
+    consumers_.emplace_back(consumer_tag);
 }
 
-bool Channel::Impl::Consumes(std::string_view consumer_tag) const {
+const std::string* Channel::Impl::FindConsumer(std::string_view consumer_tag) const {
   // A channel usually has one consumer, for which the unrolled loop of std::find costs more.
   for (const std::string& tag : consumers_) {
-    if (tag == consumer_tag) return true;
+    if (tag == consumer_tag) return &tag;
   }
-  return false;
+  return nullptr;
 }
 
 absl::Status Channel::Impl::CountForcedAnswer() {
@@ -201,7 +202,7 @@ absl::Status Channel::Impl::CountForcedAnswer() {
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
-  Keep(deliver.consumer_tag, &consumer_tag_);
+  consumer_ = FindConsumer(deliver.consumer_tag);
   incoming_.Begin(deliver.exchange, deliver.routing_key, max_body_,
                   {.generation = generation_, .tag = deliver.delivery_tag}, deliver.redelivered);
   return absl::OkStatus();
@@ -223,7 +224,7 @@ absl::Status Channel::Impl::OnContent(const FrameView& frame) {
     const bool is_delivery = frame.type == FrameType::kHeader && !returned_;
     const bool is_announced = incoming_.missing() >= ChannelListener::kLeastAnnounced ||
                               incoming_.message()->left_out > 0;
-    if (is_delivery && is_announced && Consumes(consumer_tag_)) {
+    if (is_delivery && is_announced && consumer_ != nullptr) {
       incoming_.DivertTo(listener_->OnBody(incoming_.message(), incoming_.missing()));
     }
     return absl::OkStatus();
@@ -248,14 +249,14 @@ absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message>&& message) {
     return ProtocolError(ReplyCode::kPreconditionFailed,
                          absl::StrCat("its delivery tag is out of order: ", tag));
   }
-  if (!Consumes(consumer_tag_)) {
+  if (consumer_ == nullptr) {
     // Quorum queues may deliver after cancel-ok; requeue the message for other consumers.
     if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
     Reject(tag, /*requeue=*/true);
     return absl::OkStatus();
   }
   ++delivered_;
-  listener_->OnDelivery(consumer_tag_, std::move(message));
+  listener_->OnDelivery(*consumer_, std::move(message));
   return absl::OkStatus();
 }
 
@@ -421,7 +422,7 @@ void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
 void Channel::Impl::RequeueAll() {
   if (acks_.open() == 0) return;
   Outbox& outbox = host_->Write();
-  for (const std::vector<std::string>* const tags : {&consumers_, &cancelled_}) {
+  for (const std::list<std::string>* const tags : {&consumers_, &cancelled_}) {
     for (const std::string& tag : *tags) {
       if (std::count(starting_.begin(), starting_.end(), tag) > 0) continue;
       outbox.AddMethod(number_, method::BasicCancel{.consumer_tag = tag, .nowait = true});

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -212,7 +213,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // Quorum queues may deliver before consume-ok, so a consumer counts from its request on.
   void AddConsumer(std::string_view consumer_tag);
-  bool Consumes(std::string_view consumer_tag) const;
+  // Returns the element of `consumers_`, or null.
+  const std::string* FindConsumer(std::string_view consumer_tag) const;
 
   // Counts a method that the broker makes this client send. Returns an error if the broker asks for
   // more and more of them, and reads none.
@@ -235,9 +237,9 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   PublishConfirms confirms_;
   // Tags of consumers, from the request (or the reply, if the broker chooses the tag) until
   // cancel-ok or basic.cancel.
-  std::vector<std::string> consumers_;
-  std::vector<std::string> starting_;   // those without a reply yet
-  std::vector<std::string> cancelled_;  // those cancelled by the broker
+  std::list<std::string> consumers_;
+  std::vector<std::string> starting_;  // those without a reply yet
+  std::list<std::string> cancelled_;   // those cancelled by the broker
   AckCoalescer acks_;
   std::size_t prefetch_ = 0;  // 0: unlimited
   int forced_answers_ = 0;    // since everything written was last taken
@@ -249,9 +251,9 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // The message that is arriving, and the method that announced it.
   IncomingContent incoming_;
   std::uint64_t max_body_ = kMaxBodySize;
-  std::string consumer_tag_;          // of the delivery
-  std::optional<Returned> returned_;  // set while a returned message arrives
-  bool adds_bodies_ = false;          // bodies were added: a returned body may have any size
+  const std::string* consumer_ = nullptr;  // that it is delivered to; null if it is gone
+  std::optional<Returned> returned_;       // set while a returned message arrives
+  bool adds_bodies_ = false;               // bodies were added: a returned body may have any size
 };
 
 }  // namespace retryq::amqp
