@@ -15,7 +15,9 @@ constexpr std::uint16_t kBasicClass = 60;
 
 // The fixed part of each content header: class, weight (0), body size, flags.
 constexpr std::uint16_t kWeight = 0;
-constexpr std::size_t kFlagsAt = sizeof(kBasicClass) + sizeof(kWeight) + sizeof(std::uint64_t);
+constexpr std::size_t kWeightAt = sizeof(kBasicClass);
+constexpr std::size_t kSizeAt = kWeightAt + sizeof(kWeight);
+constexpr std::size_t kFlagsAt = kSizeAt + sizeof(std::uint64_t);
 constexpr std::size_t kFixedSize = kFlagsAt + sizeof(std::uint16_t);
 
 // Flags of the properties that are present, from the highest bit for the first property. The lowest
@@ -35,12 +37,11 @@ constexpr std::size_t kPropertyCount =
 constexpr std::uint16_t kKnownFlags =
     static_cast<std::uint16_t>(~(0xffffU >> kPropertyCount) & 0xffffU);
 
-// Reads the flags of the first word. Returns false if there are flags of unknown properties.
-bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
-  reader->Read(*flags);
-  std::uint16_t more = *flags & kMoreFlags;
+// Returns whether all flags are those of known properties, after reading further words of flags.
+bool AreKnown(std::uint16_t flags, FieldReader* reader) {
+  std::uint16_t more = flags & kMoreFlags;
   while (more == kMoreFlags) reader->Read(more);
-  return more == 0 && (*flags & ~(kKnownFlags | kMoreFlags)) == 0;
+  return more == 0 && (flags & ~(kKnownFlags | kMoreFlags)) == 0;
 }
 
 }  // namespace
@@ -55,23 +56,22 @@ absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
 
 absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
                                                   Properties* properties) {
-  FieldReader reader(payload);
-  std::uint16_t class_id = 0;
-  std::uint16_t weight = 0;
-  std::uint64_t body_size = 0;
-  std::uint16_t flags = 0;
-  reader.Read(class_id);
-  reader.Read(weight);
-  reader.Read(body_size);
-  if (payload.size() >= kFixedSize && class_id != kBasicClass) {
+  if (payload.size() < kFixedSize) {
+    return ProtocolError(ReplyCode::kSyntaxError, "content header ends early");
+  }
+  const auto class_id = LoadBigEndian<std::uint16_t>(payload.data());
+  const auto weight = LoadBigEndian<std::uint16_t>(payload.data() + kWeightAt);
+  const auto flags = LoadBigEndian<std::uint16_t>(payload.data() + kFlagsAt);
+  FieldReader reader(payload.substr(kFixedSize));
+  if (class_id != kBasicClass) {
     return ProtocolError(ReplyCode::kFrameError,
                          absl::StrCat("content header of class ", class_id));
   }
-  if (payload.size() >= kFixedSize && weight != 0) {
+  if (weight != 0) {
     return ProtocolError(ReplyCode::kUnexpectedFrame,
                          absl::StrCat("content header of weight ", weight));
   }
-  if (!ReadFlags(&reader, &flags)) {
+  if (!AreKnown(flags, &reader)) {
     return ProtocolError(ReplyCode::kSyntaxError, "content header with unknown properties");
   }
   std::uint32_t flag = kFirstFlag;
@@ -81,7 +81,7 @@ absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
   };
   std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(*properties));
   if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
-  return body_size;
+  return LoadBigEndian<std::uint64_t>(payload.data() + kSizeAt);
 }
 
 std::size_t ContentHeaderSize(const Properties& properties) {

@@ -245,25 +245,27 @@ std::size_t Session::frame_limit() const {
 std::size_t Session::HandleFrames(std::string_view bytes) {
   const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn;
   std::size_t used = 0;
+  FrameView frame;
   for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
     const std::string_view rest(bytes.data() + used, bytes.size() - used);
     if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
       HandleRestAfter(absl::ZeroDuration());
       break;
     }
-    FrameView frame;
     if (!ReadFrame(rest, frame_limit(), &frame)) {
       const absl::Status fault = NextFrame(rest, frame_limit()).status();
       if (!fault.ok()) OnProtocolError(rest, fault);
       break;
     }
-    if (frame.type == FrameType::kBody && MustWait(frame)) {
+    Channel::Impl* const channel = FindChannel(frame.channel);
+    const bool is_body = frame.type == FrameType::kBody && channel != nullptr;
+    if (is_body && state_ == State::kOpen && channel->IsFull()) {
       if (heartbeat_) heartbeat_->OnReceived();  // the peer's next data waits in the socket
       HandleRestAfter(kLookAgain);
       break;
     }
     const absl::Status status =
-        frame.channel == 0 ? OnConnectionFrame(frame) : OnChannelFrame(frame);
+        frame.channel == 0 ? OnConnectionFrame(frame) : OnChannelFrame(frame, channel);
     if (!status.ok()) OnProtocolError(rest, status);
     used += frame.frame_size();
   }
@@ -275,11 +277,6 @@ void Session::HandleRestAfter(absl::Duration pause) {
   link_->PauseReading();
   rest_is_due_ = true;
   StartTimer(handle_rest_.get(), pause);
-}
-
-bool Session::MustWait(const FrameView& frame) const {
-  const Channel::Impl* const channel = FindChannel(frame.channel);
-  return channel != nullptr && state_ == State::kOpen && channel->IsFull();
 }
 
 absl::Status Session::OnConnectionFrame(const FrameView& frame) {
@@ -295,9 +292,8 @@ Channel::Impl* Session::FindChannel(std::uint16_t number) const {
   return number < channels_.size() ? channels_[number].get() : nullptr;
 }
 
-absl::Status Session::OnChannelFrame(const FrameView& frame) {
+absl::Status Session::OnChannelFrame(const FrameView& frame, Channel::Impl* channel) {
   if (state_ == State::kClosing) return absl::OkStatus();
-  Channel::Impl* const channel = FindChannel(frame.channel);
   if (channel == nullptr) {
     return ProtocolError(ReplyCode::kChannelError, "the channel is not open");
   }

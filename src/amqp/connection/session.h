@@ -126,13 +126,11 @@ class Session final : public std::enable_shared_from_this<Session>,
   std::size_t HandleFrames(std::string_view bytes);
   // Handles the rest of the input after `pause`, and reads nothing before.
   void HandleRestAfter(absl::Duration pause);
-  // Whether the part of a body in this frame cannot be taken now: see BodySink.
-  bool MustWait(const FrameView& frame) const;
   // Sets how long the next data may gather.
   void SetPace();
   absl::Status OnConnectionFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
-  absl::Status OnChannelFrame(const FrameView& frame);
+  absl::Status OnChannelFrame(const FrameView& frame, Channel::Impl* channel);
   absl::Status OnChannelMethod(Channel::Impl& channel, std::string_view payload);
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
