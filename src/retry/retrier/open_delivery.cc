@@ -118,12 +118,11 @@ void OpenDelivery::BeginHandling() {
   if (!is_observed()) return;
   const Moment now = context_.shared.clock().Look();
   called_at_ = now.since_boot;
-  Event event{.kind = EventKind::kDelivered, .time = {}};
+  Event event = Describe(EventKind::kDelivered);
   const std::optional<absl::Time> due = delivery_->history().not_before;
   if (due && !delivery_->redelivered()) {
     event.lateness = std::max(absl::ZeroDuration(), now.now - *due);
   }
-  Describe(event);
   context_.shared.ReportAt(now.now, event);
 }
 
@@ -231,8 +230,7 @@ void OpenDelivery::CarryOutFailure(const Moment& now) {
   const amqp::Message& message = *delivery_->message();
   const bool has_no_body = step_.kind == Step::Kind::kPark && message.left_out > 0;
   if (has_no_body && !message.passed_on) return KeepUnread();
-  Event failed{.kind = EventKind::kFailed, .time = {}, .error = step_.error};
-  Describe(failed);
+  Event failed = Describe(EventKind::kFailed, step_.error);
   if (has_no_body) return FinishPassedOn(failed, now);
   if (step_.kind == Step::Kind::kRetry) {
     hop_ = context_.shared.delay_steps().First(step_.delay);
@@ -320,8 +318,7 @@ void OpenDelivery::KeepUnread() {
       Return();
     });
   }
-  Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
-  Describe(held);
+  Event held = Describe(EventKind::kHeld, why);
   context_.shared.Report(held);
 }
 
@@ -550,8 +547,7 @@ void OpenDelivery::Hold(std::string_view why) {
     const std::unique_ptr<Timer> fired = std::move(timer_);
     Publish(copy_kind_);
   });
-  Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
-  Describe(held);
+  Event held = Describe(EventKind::kHeld, why);
   context_.shared.Report(held);
 }
 
@@ -576,7 +572,7 @@ EventKind OpenDelivery::EventOf(CopyKind kind) {
 
 void OpenDelivery::AckCopied(const SendResult& result) {
   Ack();
-  Event event{.kind = EventOf(copy_kind_), .time = {}};
+  Event event = Describe(EventOf(copy_kind_), step_.reason);
   event.delay_queue = result.delay_queue;
   event.confirmed_after = result.confirmed_after;
   if (IsDelayed()) event.delay = step_.delay;
@@ -594,29 +590,28 @@ void OpenDelivery::Reject(bool requeue) {
 }
 
 void OpenDelivery::Close(EventKind kind, absl::Time now) {
-  Event event{.kind = kind, .time = {}};
+  Event event = Describe(kind, step_.reason);
   Close(event, now);
 }
 
 void OpenDelivery::Close(Event& event, absl::Time now) {
-  event.error = step_.reason;
-  Describe(event);
   context_.shared.ReportAt(now, event);
   delivery_.reset();
   released_();
 }
 
-void OpenDelivery::Describe(Event& event) const {
-  if (!is_observed()) return;
-  event.queue = context_.options.queue;
-  event.attempt = delivery_->attempt();
-  event.id = id();
-  const bool says_handling =
-      event.kind == EventKind::kHandled || event.kind == EventKind::kFailed ||
-      event.kind == EventKind::kSnoozed || event.kind == EventKind::kRequeued;
-  if (says_handling) event.handling = handling_;
-  event.in_flight = context_.open;
-  event.delivery = &*delivery_;
+Event OpenDelivery::Describe(EventKind kind, std::string_view error) const {
+  const bool is_after_call = kind == EventKind::kHandled || kind == EventKind::kFailed ||
+                             kind == EventKind::kSnoozed || kind == EventKind::kRequeued;
+  return {.kind = kind,
+          .time = {},
+          .queue = context_.options.queue,
+          .attempt = delivery_->attempt(),
+          .id = id(),
+          .error = error,
+          .handling = is_after_call ? handling_ : std::nullopt,
+          .in_flight = context_.open,
+          .delivery = &*delivery_};
 }
 
 }  // namespace retryq

@@ -202,8 +202,8 @@ class OpenDelivery final : private PendingPublish {
   void EnsureId();
   Moment Look() const { return context_.shared.clock().Look(); }
   bool is_observed() const { return context_.shared.environment().observer != nullptr; }
-  // Sets the fields of `event` that describe the delivery.
-  void Describe(Event& event) const;
+  // Returns an event about the delivery as it is now, whose time `ReportAt` sets.
+  Event Describe(EventKind kind, std::string_view error = {}) const;
 
   RetrierContext& context_;
   const std::function<void()> released_;
