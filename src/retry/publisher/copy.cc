@@ -65,7 +65,7 @@ void Copy::KeepRest(const amqp::Message& message, absl::Duration waited,
 }
 
 void Copy::AddLayout(const Delivery& delivery, const Annotation& annotation) {
-  const bool fits = layout_.queue == delivery.queue() && layout_.exchange == delivery.exchange() &&
+  const bool fits = layout_.exchange == delivery.exchange() &&
                     layout_.routing_key == delivery.routing_key() &&
                     layout_.id_size == annotation.id.size() &&
                     (layout_.first_failure_at != 0) == annotation.first_failure.has_value() &&
@@ -90,8 +90,7 @@ void Copy::AddLayout(const Delivery& delivery, const Annotation& annotation) {
 }
 
 void Copy::SetLayout(const Delivery& delivery, const Annotation& annotation) {
-  layout_ = {.queue = std::string(delivery.queue()),
-             .exchange = std::string(delivery.exchange()),
+  layout_ = {.exchange = std::string(delivery.exchange()),
              .routing_key = std::string(delivery.routing_key()),
              .id_size = annotation.id.size()};
   std::string& bytes = layout_.bytes;
@@ -102,7 +101,7 @@ void Copy::SetLayout(const Delivery& delivery, const Annotation& annotation) {
   };
   layout_.count_at = add_number(kRetryCountHeader);
   if (annotation.first_failure) layout_.first_failure_at = add_number(kRetryFirstFailureHeader);
-  writer.SetString(kRetryQueueHeader, layout_.queue);
+  writer.SetString(kRetryQueueHeader, queue_);
   writer.SetString(kRetryExchangeHeader, layout_.exchange);
   writer.SetString(kRetryRoutingKeyHeader, layout_.routing_key);
   writer.SetString(kRetryIdHeader, annotation.id);
@@ -181,9 +180,9 @@ bool Copy::BuildReturn(const amqp::Message& message, absl::Duration waited,
 }
 
 std::int64_t UnixMillisRoundedUp(absl::Time time) {
-  static const absl::Duration kJustBelowAMillisecond =
-      absl::Milliseconds(1) - absl::Nanoseconds(1) / 4;
-  return absl::ToUnixMillis(time + kJustBelowAMillisecond);
+  const std::int64_t millis = absl::ToUnixMillis(time);
+  const bool is_later = absl::FromUnixMillis(millis) < time;
+  return is_later && millis < std::numeric_limits<std::int64_t>::max() ? millis + 1 : millis;
 }
 
 std::string NewRetryId(Random& random) {

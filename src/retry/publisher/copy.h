@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "retryq/amqp/message.h"
@@ -47,7 +48,8 @@ struct Annotation {
 // The properties are views of the message and of this object.
 class Copy {
  public:
-  Copy() = default;
+  // `queue`: that of all deliveries which are copied.
+  explicit Copy(std::string queue) : queue_(std::move(queue)) {}
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
 
@@ -70,10 +72,10 @@ class Copy {
                                  std::size_t max_header_size, amqp::Properties* properties);
 
  private:
-  // The headers that all copies of a queue, exchange and routing key have, encoded. They are laid
-  // out once; each copy has its own numbers and id.
+  // The headers that all copies of an exchange and routing key have, encoded. They are laid out
+  // once; each copy has its own numbers and id.
   struct Layout {
-    std::string queue, exchange, routing_key;
+    std::string exchange, routing_key;
     std::size_t id_size = 0;
     std::string bytes;
     std::size_t count_at = 0;
@@ -92,6 +94,7 @@ class Copy {
   void KeepRest(const amqp::Message& message, absl::Duration waited, amqp::Properties* properties);
   void AddOptional(const Annotation& annotation, std::size_t room);
 
+  const std::string queue_;
   Layout layout_;        // of the last copy
   std::string headers_;  // of the last copy
   std::string error_;    // a member to reuse its capacity

@@ -135,7 +135,7 @@ Retrier::Impl::Impl(std::shared_ptr<SharedState> shared, RetrierOptions options)
           .parked_queue = ParkedQueue(shared_->broker(), *shared_->environment().clock,
                                       options_.parked_queue, ParkedQueueType(shared_->options())),
           .counted_returns = CountedReturns(options_.retry.count_redeliveries),
-          .copy = {}} {
+          .copy = Copy(options_.queue)} {
   shared_->delay_steps().Add(options_.retry);
 }
 

@@ -91,7 +91,7 @@ class Copy : public ::testing::Test {
   bool Has(std::string_view name) const { return properties_.headers->Find(name).has_value(); }
 
   amqp::MessagePtr message_;
-  retryq::Copy copy_;
+  retryq::Copy copy_{*kQueue};
   amqp::Properties properties_;  // of the copy
 };
 
@@ -319,7 +319,8 @@ TEST_F(Copy, HasRoomForAllItsHeaders) {
   annotation.remaining = absl::Milliseconds(1500);
   annotation.error = error;
   annotation.id = id;
-  ASSERT_TRUE(copy_.Build(delivery, annotation, kPlenty, &properties_));
+  retryq::Copy copy(name);
+  ASSERT_TRUE(copy.Build(delivery, annotation, kPlenty, &properties_));
   EXPECT_EQ(HeaderBytes(), Encoded({{"kept", kept},
                                     {"x-retry-count", std::int64_t{3}},
                                     {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
