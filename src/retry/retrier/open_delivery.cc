@@ -335,20 +335,20 @@ bool OpenDelivery::ReturnsThroughWorkExchange() const {
 }
 
 std::optional<DelayRoute> OpenDelivery::Route() const {
-  if (!IsDelayed()) return std::nullopt;
+  std::optional<DelayRoute> route;
+  if (!IsDelayed()) return route;
   const RetrierOptions& options = context_.options;
-  const std::string_view owner =
-      HasOwnDelayQueues(context_.shared.options()) ? options.queue : std::string_view();
-  DelayRoute route{.ttl = hop_.ttl, .dead_letter_exchange = "", .owner = owner};
+  route.emplace().ttl = hop_.ttl;
+  if (HasOwnDelayQueues(context_.shared.options())) route->owner = options.queue;
   if (const auto priority = delivery_->properties().priority) {
-    route.priority =
+    route->priority =
         PriorityLevel(priority, BrokerVersion::Parse(context_.shared.broker().server_version()),
                       context_.shared.options());
   }
   if (ReturnsThroughWorkExchange()) {
-    route.dead_letter_exchange = options.work_exchange;
+    route->dead_letter_exchange = options.work_exchange;
   } else {
-    route.direct = !options.work_exchange.empty();
+    route->direct = !options.work_exchange.empty();
   }
   return route;
 }
