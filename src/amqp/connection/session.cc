@@ -244,10 +244,9 @@ std::size_t Session::frame_limit() const {
 
 std::size_t Session::HandleFrames(std::string_view bytes) {
   const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn;
-  std::size_t used = 0;
+  std::string_view rest = bytes;
   FrameView frame;
   for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
-    const std::string_view rest(bytes.data() + used, bytes.size() - used);
     if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
       HandleRestAfter(absl::ZeroDuration());
       break;
@@ -267,9 +266,9 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
     const absl::Status status =
         frame.channel == 0 ? OnConnectionFrame(frame) : OnChannelFrame(frame, channel);
     if (!status.ok()) OnProtocolError(rest, status);
-    used += frame.frame_size();
+    rest.remove_prefix(frame.frame_size());
   }
-  return used;
+  return bytes.size() - rest.size();
 }
 
 // If reading continued, the input could grow without limit.
