@@ -89,7 +89,7 @@ void Channel::Impl::Refuse(absl::Status why, OnReply done) {
 
 absl::Status Channel::Impl::OnMethod(const ServerMethod& method) {
   if (state_ == State::kClosing) return OnMethodWhileClosing(method);
-  if (absl::Status status = CheckBetweenMessages(); !status.ok()) return status;
+  if (incoming_.expected()) return MethodAmidMessage();
   return std::visit(Overloaded{
                         [this](const method::BasicDeliver& m) { return OnDeliver(m); },
                         [this](const method::BasicReturn& m) { return OnReturn(m); },
@@ -107,18 +107,15 @@ absl::Status Channel::Impl::OnMethod(const ServerMethod& method) {
 
 absl::Status Channel::Impl::OnMethod(const method::BasicDeliver& deliver) {
   if (state_ == State::kClosing) return absl::OkStatus();
-  absl::Status status = CheckBetweenMessages();
-  return status.ok() ? OnDeliver(deliver) : status;
+  return incoming_.expected() ? MethodAmidMessage() : OnDeliver(deliver);
 }
 
 absl::Status Channel::Impl::OnMethod(const method::BasicAck& ack) {
   if (state_ == State::kClosing) return absl::OkStatus();
-  absl::Status status = CheckBetweenMessages();
-  return status.ok() ? OnAck(ack) : status;
+  return incoming_.expected() ? MethodAmidMessage() : OnAck(ack);
 }
 
-absl::Status Channel::Impl::CheckBetweenMessages() const {
-  if (!incoming_.expected()) return absl::OkStatus();
+absl::Status Channel::Impl::MethodAmidMessage() {
   return ProtocolError(ReplyCode::kUnexpectedFrame,
                        "it arrived before the content of a message was complete");
 }

@@ -197,8 +197,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Runs `work` in a later turn, if the user's Channel still exists then.
   void Defer(std::function<void(Impl&)> work);
 
-  // Returns an error if a method is not allowed now, because a message is arriving.
-  absl::Status CheckBetweenMessages() const;
+  // The error of a method that comes while a message is arriving.
+  static absl::Status MethodAmidMessage();
   absl::Status OnMethodWhileClosing(const ServerMethod& method);
   absl::Status OnAnswer(const ServerMethod& method, const method::Id& id);
   absl::Status OnClose(const method::ChannelClose& close);

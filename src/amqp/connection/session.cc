@@ -296,13 +296,12 @@ absl::Status Session::OnChannelFrame(const FrameView& frame, Channel::Impl* chan
   if (channel == nullptr) {
     return ProtocolError(ReplyCode::kChannelError, "the channel is not open");
   }
-  absl::Status status = frame.type == FrameType::kMethod ? OnChannelMethod(*channel, frame.payload)
-                                                         : channel->OnContent(frame);
-  if (state_ != State::kEnded && channel->finished()) channels_[frame.channel] = nullptr;
-  return status;
+  return frame.type == FrameType::kMethod ? OnChannelMethod(frame, *channel)
+                                          : channel->OnContent(frame);
 }
 
-absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view payload) {
+absl::Status Session::OnChannelMethod(const FrameView& frame, Channel::Impl& channel) {
+  const std::string_view payload = frame.payload;
   // The two methods that are sent for each message are checked first.
   if (IsMethod<method::BasicDeliver>(payload)) return Give<method::BasicDeliver>(payload, channel);
   if (IsMethod<method::BasicAck>(payload)) return Give<method::BasicAck>(payload, channel);
@@ -311,7 +310,9 @@ absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view p
   if (IsOfConnection(*method)) {
     return ProtocolError(ReplyCode::kCommandInvalid, "it must be on channel 0");
   }
-  return channel.OnMethod(*method);
+  absl::Status status = channel.OnMethod(*method);
+  if (state_ != State::kEnded && channel.finished()) channels_[frame.channel] = nullptr;
+  return status;
 }
 
 absl::Status Session::OnMethod(const ServerMethod& method) {

@@ -131,7 +131,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status OnConnectionFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
   absl::Status OnChannelFrame(const FrameView& frame, Channel::Impl* channel);
-  absl::Status OnChannelMethod(Channel::Impl& channel, std::string_view payload);
+  absl::Status OnChannelMethod(const FrameView& frame, Channel::Impl& channel);
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
   void ShakeHands();
