@@ -131,13 +131,9 @@ bool PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome ou
   }
   if (tag < first_) return true;
   const Answered answered = tag == first_ ? PopFront() : Take(open_[tag - first_]);
-  DropAnswered();
+  while (!open_.empty() && !open_.front().done) PopFront();
   Answer(answered, result);
   return true;
-}
-
-void PublishConfirms::DropAnswered() {
-  while (!open_.empty() && !open_.front().done) PopFront();
 }
 
 void PublishConfirms::FailAll(std::uint16_t code, std::string_view text) {

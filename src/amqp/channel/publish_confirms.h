@@ -98,7 +98,6 @@ class PublishConfirms {
   };
   static Answered Take(Entry& entry);
   Answered PopFront();
-  void DropAnswered();
   void Answer(const Answered& answered, const PublishResult& otherwise);
 
   Ring<Entry> open_;               // by number
