@@ -256,15 +256,16 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
       if (!fault.ok()) OnProtocolError(rest, fault);
       break;
     }
-    Channel::Impl* const channel = FindChannel(frame.channel);
-    const bool is_body = frame.type == FrameType::kBody && channel != nullptr;
-    if (is_body && state_ == State::kOpen && channel->IsFull()) {
+    Channel::Impl* const channel = state_ == State::kClosing ? nullptr : FindChannel(frame.channel);
+    if (frame.type == FrameType::kBody && channel != nullptr && channel->IsFull()) {
       if (heartbeat_) heartbeat_->OnReceived();  // the peer's next data waits in the socket
       HandleRestAfter(kLookAgain);
       break;
     }
-    const absl::Status status =
-        frame.channel == 0 ? OnConnectionFrame(frame) : OnChannelFrame(frame, channel);
+    const absl::Status status = channel == nullptr ? OnFrameWithoutChannel(frame)
+                                : frame.type == FrameType::kMethod
+                                    ? OnChannelMethod(frame, *channel)
+                                    : channel->OnContent(frame);
     if (!status.ok()) OnProtocolError(rest, status);
     rest.remove_prefix(frame.frame_size());
   }
@@ -291,13 +292,10 @@ Channel::Impl* Session::FindChannel(std::uint16_t number) const {
   return number < channels_.size() ? channels_[number].get() : nullptr;
 }
 
-absl::Status Session::OnChannelFrame(const FrameView& frame, Channel::Impl* channel) {
+absl::Status Session::OnFrameWithoutChannel(const FrameView& frame) {
+  if (frame.channel == 0) return OnConnectionFrame(frame);
   if (state_ == State::kClosing) return absl::OkStatus();
-  if (channel == nullptr) {
-    return ProtocolError(ReplyCode::kChannelError, "the channel is not open");
-  }
-  return frame.type == FrameType::kMethod ? OnChannelMethod(frame, *channel)
-                                          : channel->OnContent(frame);
+  return ProtocolError(ReplyCode::kChannelError, "the channel is not open");
 }
 
 absl::Status Session::OnChannelMethod(const FrameView& frame, Channel::Impl& channel) {

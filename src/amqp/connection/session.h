@@ -130,7 +130,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   void SetPace();
   absl::Status OnConnectionFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
-  absl::Status OnChannelFrame(const FrameView& frame, Channel::Impl* channel);
+  absl::Status OnFrameWithoutChannel(const FrameView& frame);
   absl::Status OnChannelMethod(const FrameView& frame, Channel::Impl& channel);
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
