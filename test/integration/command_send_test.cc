@@ -96,6 +96,39 @@ TEST_F(CommandSend, RefusesADelayForAnExchangeWithoutAMatchingBinding) {
                              HasSubstr("remedy: bind a queue")));
 }
 
+// Through other exchanges, and by headers.
+TEST_F(CommandSend, RefusesADelayForAnExchangeThatLeadsToNoQueueInTheEnd) {
+  peer_.DeclareExchange("shop", "fanout");
+  peer_.DeclareExchange("orders only", "topic");
+  peer_.Bind("orders", "orders only", "order.*");
+  const std::string in_vhost = vhost_.name() + "/e/";
+  vhost_.management().Post("/bindings/" + in_vhost + "shop/e/orders%20only",
+                           {{"routing_key", ""}, {"arguments", nlohmann::json::object()}});
+  vhost_.management().Put(
+      "/exchanges/" + vhost_.name() + "/first",
+      {{"type", "direct"}, {"durable", true}, {"arguments", {{"alternate-exchange", "shop"}}}});
+  vhost_.management().Put("/exchanges/" + vhost_.name() + "/by-kind",
+                          {{"type", "headers"}, {"durable", true}});
+  vhost_.management().Post(
+      "/bindings/" + in_vhost + "by-kind/q/orders",
+      {{"routing_key", ""}, {"arguments", {{"x-match", "all"}, {"kind", "book"}}}});
+  ::setenv("RETRYQ_MANAGEMENT_URL", ManagementUrl().c_str(), 1);
+  const auto send = [this](const std::string& exchange, const std::string& key,
+                           const std::string& kind) {
+    return Send({"--exchange", exchange, "--routing-key", key, "--delay", "50ms", "--header",
+                 "kind=" + kind, "body"})
+        .code;
+  };
+  EXPECT_EQ(send("shop", "order.placed", "film"), 0);
+  EXPECT_EQ(send("shop", "odrers", "film"), 69);
+  EXPECT_EQ(send("first", "order.placed", "film"), 0);
+  EXPECT_EQ(send("first", "odrers", "film"), 69);
+  EXPECT_EQ(send("by-kind", "", "book"), 0);
+  EXPECT_EQ(send("by-kind", "", "film"), 69);
+  EXPECT_TRUE(
+      CommandRun::WaitUntil([this] { return peer_.Count("orders") == 3; }, absl::Seconds(20)));
+}
+
 TEST_F(CommandSend, SendsAllProperties) {
   const End end = Send({"--queue",
                         "orders",

@@ -8,10 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "cli/doctor/doctor_rules.h"
+#include "cli/management/routing.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {
@@ -315,52 +314,6 @@ std::string TextSetting(const Json& queue, const char* key) {
   return setting && setting->value.is_string() ? setting->value.get<std::string>() : "";
 }
 
-// Whether the pattern of a topic exchange matches a routing key: `*` is one word, `#` any number of
-// words.
-bool MatchesTopic(const std::string& pattern, const std::string& key) {
-  const std::vector<std::string> words = absl::StrSplit(key, '.');
-  std::vector<bool> matched(words.size() + 1);  // by the pattern so far: the first words
-  matched[0] = true;
-  for (const absl::string_view part : absl::StrSplit(pattern, '.')) {
-    std::vector<bool> next(matched.size());
-    for (std::size_t i = 0; i < matched.size(); ++i) {
-      if (part == "#") {
-        next[i] = matched[i] || (i > 0 && next[i - 1]);
-      } else {
-        next[i] = i > 0 && matched[i - 1] && (part == "*" || part == words[i - 1]);
-      }
-    }
-    matched = std::move(next);
-  }
-  return matched.back();
-}
-
-// The destinations of an exchange. `key` is the routing key of the messages; empty if it is not
-// known, so that every binding may match.
-Keys DestinationsOf(const Json& exchange, const Json& bindings, const std::string& key) {
-  const std::string type = TextOf(exchange, "type").value_or("");
-  Keys destinations;
-  for (const Json& binding : bindings) {
-    const std::string bound = TextOf(binding, "routing_key").value_or("");
-    const bool matches = key.empty() || (type == "direct"  ? bound == key
-                                         : type == "topic" ? MatchesTopic(bound, key)
-                                                           : true);
-    if (!matches) continue;
-    const bool to_queue = TextOf(binding, "destination_type") == "queue";
-    destinations.push_back(to_queue ? TextOf(binding, "destination").value_or("") : "");
-  }
-  return destinations;
-}
-
-bool HasAlternate(const Json& exchange, const Policies& policies) {
-  static constexpr char kKey[] = "alternate-exchange";
-  const std::vector<AppliedPolicy> applied = PoliciesOf(exchange, policies);
-  return !FieldOf(FieldOf(exchange, "arguments"), kKey).is_null() ||
-         std::any_of(applied.begin(), applied.end(), [](const AppliedPolicy& policy) {
-           return !FieldOf(FieldOf(policy.json, "definition"), kKey).is_null();
-         });
-}
-
 // The routing key of messages that a worker rejects at its limit; empty if it is not known. Retries
 // that return through the default exchange have the name of their queue.
 std::string KeyOfRejected(const WorkOptions& worker) {
@@ -425,19 +378,20 @@ Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
                                                std::string(there.status().message())))};
   }
   const auto bindings = JsonAt(facts.get, path + "/bindings/source");
-  if (!bindings.ok() || !bindings->is_array() || HasAlternate(*there, facts.policies)) {
-    return {Ok("work queue", name + " exists")};
-  }
+  if (!bindings.ok()) return {Ok("work queue", name + " exists")};
   const std::string used = key.empty() ? KeyOfRejected(worker) : key;
-  const Keys destinations = DestinationsOf(*there, *bindings, used);
-  if (destinations.empty()) {
+  RoutedMessage rejected;
+  if (!used.empty()) rejected.routing_key = used;
+  const Route route = RouteOf(*there, *bindings, rejected);
+  if (route.is_empty()) {
     return {DeadLettersLost(
         absl::StrCat(name, " routes to no queue",
                      used.empty() ? "" : " with the routing key " + InQuotes(used)),
         "bind a queue to it (retryq declare --queue QUEUE --exchange EXCHANGE --routing-key KEY)")};
   }
   const bool only_back =
-      std::all_of(destinations.begin(), destinations.end(),
+      !route.may_lead_on && route.exchanges.empty() &&
+      std::all_of(route.queues.begin(), route.queues.end(),
                   [&](const std::string& to) { return to == worker.consumer.queue; });
   Findings back = only_back ? RejectedReturn(worker) : Findings();
   return back.empty() ? Findings{Ok("work queue", name + " exists")} : back;

@@ -16,6 +16,7 @@
 #include "base/quoting.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/management/management_api.h"
+#include "cli/management/routing.h"
 #include "cli/send/line_request.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
@@ -351,29 +352,7 @@ using Json = nlohmann::json;
 
 constexpr absl::Duration kTrusted = absl::Seconds(5);
 constexpr std::size_t kMostKnown = 1000;
-
-// Removes and returns the first word, up to a dot; nullopt if no word is left.
-std::optional<std::string_view> TakeWord(std::optional<std::string_view>* rest) {
-  if (!*rest) return std::nullopt;
-  const std::size_t dot = (*rest)->find('.');
-  const std::string_view word = (*rest)->substr(0, dot);
-  *rest = dot == std::string_view::npos ? std::nullopt : std::optional((*rest)->substr(dot + 1));
-  return word;
-}
-
-// Matches as topic exchanges do: "*" is one word, "#" any number of words.
-bool MatchesTopic(std::optional<std::string_view> pattern, std::optional<std::string_view> key) {
-  const std::optional<std::string_view> part = TakeWord(&pattern);
-  if (!part) return !key;
-  if (*part == "#") {
-    for (;;) {
-      if (MatchesTopic(pattern, key)) return true;
-      if (!TakeWord(&key)) return false;
-    }
-  }
-  const std::optional<std::string_view> word = TakeWord(&key);
-  return word && (*part == "*" || *part == *word) && MatchesTopic(pattern, key);
-}
+constexpr std::size_t kMostPassed = 100;
 
 }  // namespace
 
@@ -438,20 +417,6 @@ absl::Status WithSendRemedy(const absl::Status& status, bool to_queue) {
   return {status.code(), absl::StrCat(std::string(status.message()), "; remedy: ", remedy)};
 }
 
-bool LeadsToAQueue(const Json& exchange, const Json& bindings, std::string_view routing_key) {
-  const bool has_alternate =
-      !FieldOf(FieldOf(exchange, "arguments"), "alternate-exchange").is_null() ||
-      !TextOf(exchange, "policy").value_or("").empty();
-  const std::string type = TextOf(exchange, "type").value_or("");
-  if (has_alternate || !bindings.is_array()) return true;
-  return std::any_of(bindings.begin(), bindings.end(), [&](const Json& binding) {
-    const std::string key = TextOf(binding, "routing_key").value_or("");
-    if (type == "direct") return key == routing_key;
-    if (type == "topic") return MatchesTopic(std::string_view(key), routing_key);
-    return true;
-  });
-}
-
 BindingCheck::Known BindingCheck::LookUp(const std::string& exchange) const {
   Known known{.until = absl::Now() + kTrusted};
   EventLoop loop;
@@ -479,19 +444,41 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
                   [](const auto& field) { return IsRoutingHeader(field.first); })) {
     return absl::OkStatus();
   }
-  if (known_.size() > kMostKnown) known_.clear();
-  Known& known = known_[message.exchange];
-  if (absl::Now() >= known.until) known = LookUp(message.exchange);
-  if (!known.looked_up.ok()) {
+  std::set<std::string> passed;
+  const absl::StatusOr<bool> reaches = ReachesAQueue(message.exchange, message, &passed);
+  if (!reaches.ok()) {
     return absl::UnavailableError(absl::StrCat("the bindings of the exchange cannot be read: ",
-                                               std::string(known.looked_up.message())));
+                                               std::string(reaches.status().message())));
   }
-  if (LeadsToAQueue(*known.exchange, *known.bindings, message.routing_key)) {
-    return absl::OkStatus();
+  if (*reaches) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(passed.size() == 1 ? "no queue is bound to exchange "
+                                      : "no queue is bound to the exchanges behind exchange ",
+                   InQuotes(message.exchange), " for routing key ", InQuotes(message.routing_key),
+                   message.headers.empty() ? "" : " and these headers",
+                   ", so the broker would drop the message when it is due"));
+}
+
+absl::StatusOr<bool> BindingCheck::ReachesAQueue(const std::string& exchange,
+                                                 const OutgoingMessage& message,
+                                                 std::set<std::string>* passed) {
+  if (!passed->insert(exchange).second) return false;
+  if (passed->size() > kMostPassed) return true;
+  if (known_.size() > kMostKnown) known_.clear();
+  Known& slot = known_[exchange];
+  if (absl::Now() >= slot.until) slot = LookUp(exchange);
+  const Known known = slot;
+  // The broker drops what goes to an alternate exchange that is missing.
+  if (absl::IsNotFound(known.looked_up) && exchange != message.exchange) return false;
+  if (!known.looked_up.ok()) return known.looked_up;
+  const Route route = RouteOf(*known.exchange, *known.bindings,
+                              {.routing_key = message.routing_key, .headers = &message.headers});
+  if (route.may_lead_on || !route.queues.empty()) return true;
+  for (const std::string& next : route.exchanges) {
+    absl::StatusOr<bool> reaches = ReachesAQueue(next, message, passed);
+    if (!reaches.ok() || *reaches) return reaches;
   }
-  return absl::NotFoundError(absl::StrCat(
-      "no queue is bound to exchange ", InQuotes(message.exchange), " for routing key ",
-      InQuotes(message.routing_key), ", so the broker would drop the message when it is due"));
+  return false;
 }
 
 }  // namespace retryq::cli

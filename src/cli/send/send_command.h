@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -56,12 +56,6 @@ absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
 // Reports on stderr that spans may be lost.
 void SayOfSpans(const std::string& why);
 
-// Returns whether a binding of an exchange matches this routing key. `exchange` and `bindings` are
-// replies of the management API. True if it cannot be decided: for types other than direct, fanout
-// and topic, and if there is an alternate exchange or a policy that may set one.
-bool LeadsToAQueue(const nlohmann::json& exchange, const nlohmann::json& bindings,
-                   std::string_view routing_key);
-
 // Checks, before a message is published to an exchange with a delay, whether the exchange routes it
 // to a queue: when a message that cannot be routed is due, the broker drops it without a report.
 // Only the management API knows the bindings. Its reply about an exchange is cached for five
@@ -82,6 +76,9 @@ class BindingCheck {
     std::shared_ptr<const nlohmann::json> bindings = nullptr;
   };
   Known LookUp(const std::string& exchange) const;
+  // Also true if it cannot be known. `passed` has the exchanges on the way.
+  absl::StatusOr<bool> ReachesAQueue(const std::string& exchange, const OutgoingMessage& message,
+                                     std::set<std::string>* passed);
 
   const amqp::ConnectionOptions broker_;
   // From RETRYQ_MANAGEMENT_URL; not set before the first look.

@@ -1,0 +1,41 @@
+#ifndef RETRYQ_CLI_MANAGEMENT_ROUTING_H_
+#define RETRYQ_CLI_MANAGEMENT_ROUTING_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retryq/amqp/table.h"
+
+namespace retryq::cli {
+
+// Where an exchange routes a message.
+struct Route {
+  std::vector<std::string> queues;
+  // Other exchanges, which route it on: by bindings or, if none matches, the alternate exchange.
+  std::vector<std::string> exchanges;
+  // Whether it may also go to destinations that are not known, such as the alternate exchange of a
+  // policy.
+  bool may_lead_on = false;
+
+  bool is_empty() const { return queues.empty() && exchanges.empty() && !may_lead_on; }
+};
+
+// The message, as far as it is known. If a part is not known, a binding that depends on it counts
+// as matching.
+struct RoutedMessage {
+  std::optional<std::string_view> routing_key;
+  const amqp::Table* headers = nullptr;
+};
+
+// `exchange` is the JSON of GET /api/exchanges/VHOST/NAME, and `bindings` that of the path
+// /bindings/source below it; both may have any content. All bindings of exchanges of types other
+// than direct, fanout, topic and headers match.
+Route RouteOf(const nlohmann::json& exchange, const nlohmann::json& bindings,
+              const RoutedMessage& message);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_MANAGEMENT_ROUTING_H_
