@@ -340,6 +340,25 @@ TEST_P(CommandParked, IgnoresKeysThatArePressedBeforeTheQuestion) {
   EXPECT_TRUE(Holds("orders.parked", 3));
 }
 
+TEST_P(CommandParked, KeepsDroppedMessagesThatTheFileCannotContain) {
+  amqp::Table headers = ParkedPast("m-1", "no");
+  headers.Set("key", "\xff\xfe");
+  Park("first", headers);
+  Park("second", ParkedPast("m-2", "no"));
+  const Arguments drop = {"parked", "drop", "--queue", "orders", "--yes", "--all"};
+  Arguments saving = drop;
+  saving.insert(saving.end(), {"--backup", files_.File("dropped")});
+  const End kept = RunToEnd(saving);
+  EXPECT_EQ(kept.code, 69);
+  EXPECT_THAT(kept.out, HasSubstr("dropped 1 of 2 messages"));
+  EXPECT_THAT(kept.err, HasSubstr("by --no-backup"));
+  EXPECT_TRUE(Holds("orders.parked", 1));
+  Arguments without = drop;
+  without.push_back("--no-backup");
+  EXPECT_EQ(RunToEnd(without).code, 0);
+  EXPECT_TRUE(Holds("orders.parked", 0));
+}
+
 TEST_P(CommandParked, SavesDroppedMessagesInAFileThatSendReads) {
   amqp::Table headers = ParkedPast("m-1", "no");
   headers.Set("tenant", "blue");

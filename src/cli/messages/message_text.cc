@@ -399,6 +399,23 @@ std::string SendLine(const amqp::Message& message, const std::string& queue) {
   return JsonLine(json) + "\n";
 }
 
+bool FitsSendLine(const amqp::Message& message) {
+  std::string headers;
+  const amqp::Properties properties =
+      CopyProperties(message.properties, CopyPath::kReturn, &headers);
+  constexpr std::uint64_t kLatest = std::numeric_limits<std::int64_t>::max();
+  if (properties.timestamp && *properties.timestamp > kLatest) return false;
+  const auto texts = PropertiesOf(properties);
+  if (!std::all_of(texts.begin(), texts.end(),
+                   [](const auto& property) { return IsUtf8(property.second); })) {
+    return false;
+  }
+  const amqp::TableView fields(headers);
+  return std::all_of(fields.begin(), fields.end(), [](const amqp::FieldView& field) {
+    return FitsHeaderJson(field, kMostHeaders);
+  });
+}
+
 std::string VisibleHeaders(const amqp::Message& message) {
   return HeadersJson(Headers(message.properties.headers.value_or(amqp::TableView())), kMostHeaders);
 }

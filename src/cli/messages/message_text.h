@@ -94,6 +94,10 @@ std::string MessageJson(const amqp::Message& message, const DelayQueue* queue);
 // all headers except those of the broker, and the body.
 std::string SendLine(const amqp::Message& message, const std::string& queue);
 
+// Whether that line contains everything that a copy of the message to the same queue would contain.
+// Texts that are not UTF-8 and deeply nested headers do not fit into JSON.
+bool FitsSendLine(const amqp::Message& message);
+
 // The headers that `show` prints, as one JSON object on one line, without those of retrying and of
 // the broker.
 std::string VisibleHeaders(const amqp::Message& message);

@@ -260,7 +260,11 @@ std::string AnswerLine(std::string_view id, const absl::Status& status) {
 }
 
 std::optional<absl::Time> ParseTimestamp(std::string_view text) {
-  if (const auto seconds = WholeNumber(text)) return absl::FromUnixSeconds(*seconds);
+  std::int64_t seconds = 0;
+  if (text.find_first_not_of("0123456789") == std::string_view::npos &&
+      absl::SimpleAtoi(std::string(text), &seconds)) {
+    return absl::FromUnixSeconds(seconds);
+  }
   return ParseIsoTime(text);
 }
 

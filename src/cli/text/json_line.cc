@@ -1,5 +1,6 @@
 #include "cli/text/json_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/iso_time.h"
 #include "base/name_size.h"
+#include "base/utf8.h"
 #include "cli/text/duration.h"
 
 namespace retryq::cli {
@@ -93,6 +95,20 @@ struct ValueToJson {
     return number;
   }
 };
+
+// The recursion is limited like that of ValueToJson.
+bool HasOnlyUtf8(const amqp::Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value.variant)) return IsUtf8(*text);
+  if (const auto* array = std::get_if<amqp::Array>(&value.variant)) {
+    return std::all_of(array->begin(), array->end(), HasOnlyUtf8);
+  }
+  const auto* table = std::get_if<std::shared_ptr<const amqp::Table>>(&value.variant);
+  if (table == nullptr) return true;
+  const auto& fields = (*table)->fields();
+  return std::all_of(fields.begin(), fields.end(), [](const auto& field) {
+    return IsUtf8(field.first) && HasOnlyUtf8(field.second);
+  });
+}
 
 Json ValueJson(const amqp::FieldView& field) {
   const absl::StatusOr<amqp::Value> value = field.Decode();
@@ -202,6 +218,12 @@ std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size) {
   if (field.value.size() > 4 * max_size) return TooLong(max_size);
   std::string text = JsonLine(ValueJson(field));
   return text.size() <= max_size ? text : TooLong(max_size);
+}
+
+bool FitsHeaderJson(const amqp::FieldView& field, std::size_t max_size) {
+  const absl::StatusOr<amqp::Value> value = field.Decode();
+  if (!value.ok() || !IsUtf8(field.name) || !HasOnlyUtf8(*value)) return false;
+  return field.value.size() <= 4 * max_size && JsonLine(ValueJson(field)).size() <= max_size;
 }
 
 absl::StatusOr<amqp::Value> TypedValue(const Json& json) { return ValueAtDepth(json, 1); }

@@ -183,6 +183,23 @@ TEST(SendLine, HasAllPropertiesAndHeadersExceptThoseOfTheBroker) {
             "\n");
 }
 
+TEST(SendLine, FitsUnlessATextIsNotUtf8OrAHeaderIsTooDeep) {
+  EXPECT_TRUE(FitsSendLine(*MakeMessage({.body = "\xff"})));
+  EXPECT_TRUE(FitsSendLine(*MakeMessage(
+      {.properties = {.timestamp = std::numeric_limits<std::int64_t>::max()},
+       .headers = amqp::Table{{"bytes", amqp::Bytes{"\xff"}},
+                              {"list", amqp::Array{"a", amqp::Table{{"b", std::int64_t{1}}}}}}})));
+  EXPECT_FALSE(FitsSendLine(*MakeMessage({.properties = {.correlation_id = "\xff"}})));
+  EXPECT_FALSE(FitsSendLine(
+      *MakeMessage({.properties = {.timestamp = std::numeric_limits<std::uint64_t>::max()}})));
+  for (const amqp::Table& headers :
+       {amqp::Table{{"a", "\xff"}}, amqp::Table{{"\xff", "a"}},
+        amqp::Table{{"a", amqp::Array{amqp::Table{{"b", "\xff"}}}}},
+        amqp::Table{{"a", std::string((std::size_t{1} << 20) + 1, 'x')}}}) {
+    EXPECT_FALSE(FitsSendLine(*MakeMessage({.headers = headers})));
+  }
+}
+
 TEST(JsonLayout, KeepsEveryToken) {
   EXPECT_EQ(LayOutJson(R"( {"b":1.10, "a" :["x, {\"}",[ ],{}, 12345678901234567890]} )"),
             "{\n  \"b\": 1.10,\n  \"a\": [\n    \"x, {\\\"}\",\n    [],\n    {},\n"
