@@ -63,6 +63,7 @@ void WorkMetrics::OnEvent(const Event& event) {
       refused_.clear();  // the messages whose copies were refused are in the queue again
       break;
     case EventKind::kDeclareFailed:
+    case EventKind::kUnconfirmed:
       refused_ = event.error;
       break;
     case EventKind::kDeclared:
@@ -70,6 +71,7 @@ void WorkMetrics::OnEvent(const Event& event) {
     case EventKind::kRetried:
     case EventKind::kSnoozed:
     case EventKind::kForwarded:
+    case EventKind::kParked:
       refused_.clear();
       break;
     case EventKind::kInterrupted:
@@ -126,7 +128,7 @@ std::optional<std::string> WorkMetrics::Trouble() const {
   const bool waits = breaker_ == Breaker::State::kOpen && connected_ && !stopping_;
   if (!consuming_ && !waits) return why_not_;
   if (!command_trouble_ && !refused_.empty()) {
-    return "messages that fail cannot be retried: " + refused_;
+    return "messages that fail can be neither retried nor parked: " + refused_;
   }
   return command_trouble_;
 }

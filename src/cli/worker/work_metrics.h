@@ -114,7 +114,7 @@ class WorkMetrics final : public Observer {
   std::string breaker_error_;
   bool stopping_ = false;
   std::string why_not_ = "not connected yet";
-  std::string refused_;  // the error of the last declare of a delay queue, until one succeeds
+  std::string refused_;  // why the broker took no copy, until it takes one
 };
 
 }  // namespace retryq::cli

@@ -110,14 +110,16 @@ TEST(WorkMetrics, ShowThatProgramsHandleNothingAndHowOftenTheyEnd) {
 TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
-  for (const EventKind end : {EventKind::kDeclared, EventKind::kRetried, EventKind::kConsuming}) {
-    metrics.OnEvent(
-        {.kind = EventKind::kDeclareFailed, .time = {}, .error = "PERMISSION_DENIED: 403"});
-    EXPECT_EQ(metrics.Trouble(), "messages that fail cannot be retried: PERMISSION_DENIED: 403");
-    metrics.OnEvent({.kind = EventKind::kHandled, .time = {}, .queue = "orders"});
-    EXPECT_NE(metrics.Trouble(), std::nullopt) << "others may still succeed";
-    metrics.OnEvent({.kind = end, .time = {}, .queue = "orders"});
-    EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  for (const EventKind begin : {EventKind::kDeclareFailed, EventKind::kUnconfirmed}) {
+    for (const EventKind end :
+         {EventKind::kDeclared, EventKind::kRetried, EventKind::kParked, EventKind::kConsuming}) {
+      metrics.OnEvent({.kind = begin, .time = {}, .error = "refused"});
+      EXPECT_EQ(metrics.Trouble(), "messages that fail can be neither retried nor parked: refused");
+      metrics.OnEvent({.kind = EventKind::kHandled, .time = {}, .queue = "orders"});
+      EXPECT_NE(metrics.Trouble(), std::nullopt) << "others may still succeed";
+      metrics.OnEvent({.kind = end, .time = {}, .queue = "orders"});
+      EXPECT_EQ(metrics.Trouble(), std::nullopt);
+    }
   }
 }
 
