@@ -388,7 +388,8 @@ TEST_F(CommandEveryStopOnItsBroker, WhileAReplayIsNotConfirmed) {
   EXPECT_EQ(run.Wait(), 75) << run.Story();
   const absl::Duration time = absl::Now() - begin;
   EXPECT_LT(time, absl::Seconds(15)) << run.Story();
-  EXPECT_THAT(run.Story(), ::testing::HasSubstr("has not confirmed 3 copies"));
+  EXPECT_THAT(run.Story(),
+              ::testing::HasSubstr("3 stay in orders.parked, and their copies may still"));
   Note("the broker is in alarm, copies of `parked replay` wait", time);
   broker().ClearAlarm();
   EXPECT_TRUE(CommandRun::WaitUntil(

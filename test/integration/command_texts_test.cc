@@ -119,14 +119,26 @@ TEST_F(CommandTexts, SoonReportsABrokerThatIsSilentAfterTheLogin) {
   FakeServer server(loop_);
   const std::string url = "amqp://127.0.0.1:" + std::to_string(server.port()) + "/";
   std::vector<std::unique_ptr<CommandRun>> runs;
-  for (const Arguments& arguments : {Arguments{"send", "--queue", "q", "body"},
-                                     {"send", "--queue", "q", "--delay", "1m", "body"},
-                                     {"send", "--declare", "--queue", "q", "body"},
-                                     {"declare", "--queue", "q"},
-                                     {"doctor", "--queue", "q"},
-                                     {"parked", "list", "--queue", "q"}}) {
+  for (const Arguments& arguments :
+       {Arguments{"send", "--queue", "q", "body"},
+        {"send", "--queue", "q", "--delay", "1m", "body"},
+        {"send", "--declare", "--queue", "q", "body"},
+        {"declare", "--queue", "q"},
+        {"doctor", "--queue", "q"},
+        {"parked", "list", "--queue", "q"},
+        {"parked", "list", "--queue", "q", "--management", "http://127.0.0.1:1"}}) {
     runs.push_back(std::make_unique<CommandRun>(arguments, url));
   }
+  // RabbitMQ blocks only connections that have published.
+  FakeServer blocking(loop_);
+  blocking.on_method = [&blocking](std::uint16_t, const amqp::ClientMethod& method) {
+    if (!std::holds_alternative<amqp::method::ChannelOpen>(method)) return false;
+    blocking.Say(0, amqp::method::ConnectionBlocked{.reason = "low on memory"});
+    return true;
+  };
+  runs.push_back(
+      std::make_unique<CommandRun>(Arguments{"parked", "list", "--queue", "q"},
+                                   "amqp://127.0.0.1:" + std::to_string(blocking.port()) + "/"));
   const absl::Time began = absl::Now();
   amqp::RunUntil(loop_, [&] {
     return absl::Now() - began > absl::Seconds(18) ||

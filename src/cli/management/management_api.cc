@@ -91,6 +91,10 @@ absl::StatusOr<ManagementApi::Answer> ManagementApi::Read(const absl::StatusOr<H
     return absl::UnavailableError(
         absl::StrCat(std::string(reply.status().message()), "; ", kNameTheApi));
   }
+  if (absl::IsResourceExhausted(reply.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(reply.status().message()), "; ", kNameTheApi));
+  }
   if (!reply.ok()) return reply.status();
   if (reply->status != kHttpOk && reply->status != kServiceUnavailable) {
     return Refusal(*reply, path);

@@ -97,11 +97,7 @@ void QueueReader::WatchStop() {
     const std::unique_ptr<Timer> fired = std::move(stop_watch_);
     const std::uint64_t open = undecided_ + moving_;
     if (open == 0 || open != before) return WatchStop();
-    error_ = absl::CancelledError(
-        absl::StrCat("interrupted; the broker has not confirmed ", open,
-                     open == 1 ? " copy, which may still arrive: its message is"
-                               : " copies, which may still arrive: their messages are",
-                     " in queue '", options_.queue, "' again"));
+    error_ = absl::CancelledError("interrupted; the broker confirms no more copies");
     loop_.Stop();
   });
 }
@@ -459,7 +455,8 @@ void QueueReader::Abort(const absl::Status& error) {
 void QueueReader::Tick() {
   tick_ = loop_.After(kTick, [this] {
     if (began_) progress_.Update(seen_, total_, Now() - began_at_);
-    if (!began_ && channel_ != nullptr && !is_blocked_ && Now() - began_at_ > kLongestSilence) {
+    // RabbitMQ blocks only connections that have published.
+    if (!began_ && channel_ != nullptr && Now() - began_at_ > kLongestSilence) {
       return Abort(absl::DeadlineExceededError(
           absl::StrCat("the broker has not answered within ", absl::FormatDuration(kLongestSilence),
                        "; remedy: check that the broker runs and is not overloaded")));

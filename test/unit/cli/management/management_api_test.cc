@@ -64,6 +64,8 @@ TEST_F(ManagementApiTest, ExplainsErrors) {
            Case{"200 OK", "", Code::kFailedPrecondition, "is not JSON"},
            Case{"200 OK", "\xff\xfe\"", Code::kFailedPrecondition, "is not JSON"},
            Case{"200 OK", deep, Code::kFailedPrecondition, "nests deeper than 100 levels"},
+           Case{"200 OK", std::string((std::size_t{64} << 20) + 1, ' '), Code::kFailedPrecondition,
+                "larger than 64 MiB; enable the management plugin"},
            Case{"200 OK", "null", Code::kFailedPrecondition, "has no rabbitmq_version"},
            Case{"200 OK", "[]", Code::kFailedPrecondition, "has no rabbitmq_version"},
            Case{"200 OK", R"({"rabbitmq_version":3})", Code::kFailedPrecondition,
