@@ -154,10 +154,9 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
       words.push_back(word);
     }
     if (is_retryq || workload.fails) words.push_back(std::to_string(workload.ttls));
-    if (!workload.is_floor) words.push_back(std::to_string(workload.prefetch));
-    if (!workload.is_floor && (is_retryq || workload.fails)) {
-      words.emplace_back(workload.queue_type());
-    }
+    if (workload.is_floor && side == Side::kRetryq) return;
+    words.push_back(std::to_string(workload.prefetch));
+    if (is_retryq || workload.fails) words.emplace_back(workload.queue_type());
   };
   std::vector<std::string> queues;
   for (std::size_t i = 0; i < workload.workers; ++i) {
@@ -185,7 +184,8 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   if (is_private) {
     const BrokerUsage after = UsageOfBroker();
     figures.push_back((after.cpu_seconds - before.cpu_seconds) / static_cast<double>(all) * 1e6);
-    figures.push_back((after.written_bytes - before.written_bytes) / static_cast<double>(all));
+    const double written = after.written_bytes - before.written_bytes;
+    if (workload.fails) figures.push_back(written / static_cast<double>(all));
   }
   return figures;
 }
@@ -195,7 +195,7 @@ Line ThroughputLine(std::string name, std::string title, const Workload& workloa
                                  {.name = "client CPU", .unit = "µs a message"}};
   if (PrivateBroker() != nullptr) {
     metrics.push_back({.name = "broker CPU", .unit = "µs a message"});
-    metrics.push_back({.name = "broker writes", .unit = "bytes a message"});
+    if (workload.fails) metrics.push_back({.name = "broker writes", .unit = "bytes a message"});
   }
   return {.name = std::move(name),
           .title = std::move(title),
