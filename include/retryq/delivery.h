@@ -102,8 +102,7 @@ class RETRYQ_EXPORT Delivery {
     std::atomic<bool> abandoned = false;  // the channel is gone: the broker has requeued all
   };
 
-  Delivery(amqp::MessagePtr message, std::shared_ptr<const Source> source,
-           const History& history);
+  Delivery(amqp::MessagePtr message, std::shared_ptr<const Source> source, const History& history);
   // Makes a source for this delivery alone.
   Delivery(amqp::MessagePtr message, const std::shared_ptr<const std::string>& queue,
            const History& history);

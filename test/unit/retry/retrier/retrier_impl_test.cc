@@ -1,3 +1,5 @@
+#include "retry/retrier/retrier_impl.h"
+
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retry/retrier/retrier_impl.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {
