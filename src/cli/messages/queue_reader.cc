@@ -37,7 +37,7 @@ constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
 constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
 constexpr absl::Duration kClose = absl::Seconds(5);
 // After a signal, the rest is abandoned if no copy is confirmed for this time.
-constexpr absl::Duration kStopPatience = absl::Seconds(5);
+constexpr absl::Duration kLongestUnconfirmed = absl::Seconds(5);
 
 // Adds the remedy to a fatal error. `reached`: whether the broker was reached.
 absl::Status WithRemedy(const absl::Status& error, bool reached) {
@@ -93,7 +93,7 @@ absl::Status QueueReader::Run() {
 
 // A broker that confirms nothing, as during an alarm, must not use up the grace period.
 void QueueReader::WatchStop() {
-  stop_watch_ = loop_.After(kStopPatience, [this, before = undecided_ + moving_] {
+  stop_watch_ = loop_.After(kLongestUnconfirmed, [this, before = undecided_ + moving_] {
     const std::unique_ptr<Timer> fired = std::move(stop_watch_);
     const std::uint64_t open = undecided_ + moving_;
     if (open == 0 || open != before) return WatchStop();
