@@ -30,7 +30,8 @@ bool FitsShortString(const std::optional<std::string_view>& text) {
 
 bool FitShortStrings(const Properties& p, std::size_t header_size) {
   const std::size_t beside_headers = header_size - (p.headers ? p.headers->bytes().size() : 0);
-  if (beside_headers <= kMaxNameSize) return true;  // in all
+  // Usually all of them together are shorter than one may be.
+  if (beside_headers <= kMaxNameSize) return true;
   return FitsShortString(p.content_type) && FitsShortString(p.content_encoding) &&
          FitsShortString(p.correlation_id) && FitsShortString(p.reply_to) &&
          FitsShortString(p.expiration) && FitsShortString(p.message_id) &&

@@ -251,7 +251,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // The message that is arriving, and the method that announced it.
   IncomingContent incoming_;
   std::uint64_t max_body_ = kMaxBodySize;
-  const std::string* consumer_ = nullptr;  // that it is delivered to; null if it is gone
+  const std::string* consumer_ = nullptr;  // of the delivery; null if it is unknown
   std::optional<Returned> returned_;       // set while a returned message arrives
   bool adds_bodies_ = false;               // bodies were added: a returned body may have any size
 };

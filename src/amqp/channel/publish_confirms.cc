@@ -79,7 +79,7 @@ void PublishConfirms::Add(const PublishParams& params, std::string_view frames, 
                std::move(done));
   }
   Entry& entry = open_.add();
-  entry.copy.append(frames);  // to nothing; `assign` costs 40 more
+  entry.copy.append(frames);  // it is empty; `assign` takes 40 instructions more
   entry.done = std::move(done);
 }
 

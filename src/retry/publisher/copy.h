@@ -48,7 +48,7 @@ struct Annotation {
 // The properties are views of the message and of this object.
 class Copy {
  public:
-  // `queue`: that of all deliveries which are copied.
+  // `queue`: the work queue of all deliveries that are copied.
   explicit Copy(std::string queue) : queue_(std::move(queue)) {}
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
