@@ -80,8 +80,9 @@ bool TlsClient::CheckPeer() {
     if (is_good == 0) {
       const auto* ssl = static_cast<const SSL*>(
           X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
-      static_cast<TlsClient*>(SSL_get_ex_data(ssl, kSelf))->failure_.fault =
-          FaultFoundBy(verification);
+      auto* const self = static_cast<TlsClient*>(SSL_get_ex_data(ssl, kSelf));
+      self->failure_.certificate_fault =
+          CertificateFault(verification, self->context_.options(), self->server_name_);
     }
     return is_good;
   });
@@ -91,7 +92,7 @@ bool TlsClient::CheckPeer() {
 absl::Status TlsClient::Explain(unsigned long error) const {
   TlsFailure failure = failure_;
   failure.error = error;
-  return amqp::Explain(failure, context_.options(), server_name_);
+  return amqp::Explain(failure, context_.options());
 }
 
 }  // namespace retryq::amqp
