@@ -46,23 +46,18 @@ std::uint16_t WindowInTime(const MessagesOptions& options, double seconds) {
 
 // Removes messages from a queue that a reader reads, at a limited rate. A message is removed once
 // its copy is confirmed and was not returned; without copies, once it is saved. Otherwise it is
-// kept, and counted with the reason.
+// kept, and counted with the reason. An error while saving ends the reader.
 class Remover {
  public:
-  struct Options {
-    double rate = 0;             // per second; 0: unlimited
-    std::uint16_t window = 256;  // copies that are unconfirmed at a time
-    std::string again;           // remedy once the target has room: "replay again"
-    std::string elsewhere;       // remedy if the target does not exist
-    // Saves messages before they are removed without a copy. An error ends the reader.
-    std::function<absl::Status(const std::vector<amqp::MessagePtr>& messages)> save;
-    // Receives each removed message.
-    std::function<void(const amqp::Message&)> on_removed;
-  };
-
-  // `loop` and `reader` must outlive it.
-  Remover(EventLoop& loop, QueueReader& reader, Options options)
-      : loop_(loop), reader_(reader), options_(std::move(options)), pacer_(options_.rate) {}
+  // The arguments must outlive it.
+  Remover(EventLoop& loop, QueueReader& reader, const MessagesOptions& options,
+          const Action& action, const Source& source)
+      : loop_(loop),
+        reader_(reader),
+        action_(action),
+        source_(source),
+        window_(WindowInTime(options, kLongestTurnSeconds)),
+        pacer_(options.rate) {}
 
   // `copy.message` is a message that the reader has shown, or a replacement with the same delivery
   // tag.
@@ -112,7 +107,7 @@ class Remover {
   void Advance() {
     const std::unique_ptr<Timer> fired = std::move(again_);
     std::vector<amqp::MessagePtr> discarded;
-    while (!waiting_.empty() && open_ < options_.window) {
+    while (!waiting_.empty() && open_ < window_) {
       const absl::Duration now = loop_.clock().SinceBoot();
       if (const absl::Duration wait = pacer_.Wait(now); wait > absl::ZeroDuration()) {
         again_ = loop_.After(wait, [this] { Advance(); });
@@ -132,7 +127,7 @@ class Remover {
   }
 
   void SaveAndRemove(const std::vector<amqp::MessagePtr>& messages) {
-    const absl::Status saved = options_.save ? options_.save(messages) : absl::OkStatus();
+    const absl::Status saved = action_.save ? action_.save(messages) : absl::OkStatus();
     for (const amqp::MessagePtr& message : messages) {
       saved.ok() ? Remove(message) : reader_.Keep(message);
     }
@@ -141,7 +136,7 @@ class Remover {
 
   void Remove(const amqp::MessagePtr& message) {
     ++removed_;
-    if (options_.on_removed) options_.on_removed(*message);
+    if (action_.on_removed) action_.on_removed(*message, source_);
     reader_.Take(message);
   }
 
@@ -171,12 +166,12 @@ class Remover {
     if (result.outcome == PublishOutcome::kReturned) {
       ++kept_[absl::StrCat(where, " does not exist or leads to no queue (",
                            EscapedText(result.text), "); remedy: declare it, or ",
-                           options_.elsewhere)];
+                           action_.elsewhere)];
     } else if (result.outcome == PublishOutcome::kNacked) {
       ++kept_[absl::StrCat(where,
                            " refuses them, as a full queue does (x-max-length with "
                            "x-overflow reject-publish); remedy: ",
-                           options_.again, " when there is room")];
+                           action_.again, " when there is room")];
     } else if (result.code == kDoesNotFit) {
       ++kept_
           ["their headers do not fit into a frame; remedy: raise frame_max in the broker's "
@@ -192,7 +187,9 @@ class Remover {
 
   EventLoop& loop_;
   QueueReader& reader_;
-  const Options options_;
+  const Action& action_;
+  const Source& source_;
+  const std::uint16_t window_;  // copies that are unconfirmed at a time
   Pacer pacer_;
   std::unique_ptr<Timer> again_;
   std::deque<Turn> waiting_;
@@ -320,20 +317,7 @@ absl::Status Pass::Run() {
     if (remover_) remover_->Abandon();
   };
   reader_.emplace(loop_, *std::move(reader));
-  if (Acts()) {
-    Remover::Options remover{.rate = options_.rate,
-                             .window = WindowInTime(options_, kLongestTurnSeconds),
-                             .again = action_.again,
-                             .elsewhere = action_.elsewhere,
-                             .save = action_.save,
-                             .on_removed = nullptr};
-    if (action_.on_removed) {
-      remover.on_removed = [this](const amqp::Message& message) {
-        action_.on_removed(message, source_);
-      };
-    }
-    remover_.emplace(loop_, *reader_, std::move(remover));
-  }
+  if (Acts()) remover_.emplace(loop_, *reader_, options_, action_, source_);
   absl::Status status = reader_->Run();
   return source_.delay && absl::IsNotFound(status) && !reader_->began() ? absl::OkStatus() : status;
 }
