@@ -60,26 +60,6 @@ TEST(QueuesTable, HasAlignedColumns) {
       "2 queues                               15        0                         3.2    3.0\n");
 }
 
-TEST(QueuesTable, ShowsTheWorkQueueOfAQuorumQueue) {
-  DelayQueueList list = List();
-  list.queues[0].parts.work_queue = "orders";
-  list.queues[0].undelivered = 40;
-  list.queues[0].overdue = 40;
-  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  orders\n"));
-  EXPECT_THAT(
-      TableText(list, "retry", "/"),
-      HasSubstr("\nretry.1000: 40 messages are due and not delivered yet. If this lasts, the "
-                "queue 'orders' that they return to is missing or full"));
-  const Json queues = Json::parse(JsonText(list)).at("queues");
-  EXPECT_EQ(queues.at(0).at("work_queue"), "orders");
-  EXPECT_EQ(queues.at(0).at("undelivered"), 40);
-  EXPECT_EQ(queues.at(0).at("overdue"), 40);
-  EXPECT_EQ(Json::parse(JsonText(list)).at("totals").at("overdue"), 40);
-  EXPECT_TRUE(queues.at(0).at("exchange").is_null());
-  EXPECT_TRUE(queues.at(1).at("work_queue").is_null());
-  EXPECT_TRUE(queues.at(1).at("undelivered").is_null());
-}
-
 TEST(QueuesTable, ShowsTheExchangeThatMessagesWereDelayedTo) {
   DelayQueueList list = List();
   list.queues[0].parts.exchange = "work";

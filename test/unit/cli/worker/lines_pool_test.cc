@@ -125,19 +125,6 @@ TEST_F(LinesPoolTest, DoesNotWaitForAProgramThatDoesNotRead) {
   Settled(3);
 }
 
-TEST_F(LinesPoolTest, FindsTheMessageThatEndedTheProgramAmongSeveral) {
-  StartAndAnswer("if test -e " + File("died") + "; then " +
-                     ForEach("case $line in *poison*) exit 3;; esac; " + std::string(kOk)) +
-                     "; else read -r a; read -r b; read -r c; echo > " + File("died") +
-                     "; exit 3; fi",
-                 [](LinesPool::Options& options) { options.in_flight = 8; });
-  for (const char* name : {"a", "b", "poison", "c"}) Give(name);
-  Settled(5);
-  EXPECT_EQ(Error("poison"), "exit 3");
-  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(Ok(name)) << name;
-  EXPECT_THAT(ends_, SizeIs(3));
-}
-
 TEST_F(LinesPoolTest, PausesLongerAndLongerIfTheProgramEndsAtOnce) {
   Start("echo >> " + File("starts") + "; exit 1", [](LinesPool::Options& options) {
     options.first_pause = absl::Milliseconds(10);

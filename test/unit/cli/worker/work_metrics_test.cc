@@ -67,16 +67,6 @@ TEST(WorkMetrics, HaveNoTroubleAfterAReconnectWhileTheBreakerIsOpen) {
   EXPECT_EQ(metrics.Trouble(), "stopping");
 }
 
-TEST(WorkMetrics, HaveTheLabelsOfTheirBroker) {
-  WorkMetrics metrics({{"broker", "rabbit:5672"}, {"vhost", "shop \"1\""}});
-  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
-  for (const char* line :
-       {"retryq_consuming{queue=\"orders\",broker=\"rabbit:5672\",vhost=\"shop \\\"1\\\"\"} 1",
-        "retryq_connected{broker=\"rabbit:5672\",vhost=\"shop \\\"1\\\"\"} 0"}) {
-    EXPECT_THAT(metrics.Text(), HasSubstr(line));
-  }
-}
-
 TEST(WorkMetrics, ShowWhyCopiesCannotReturn) {
   WorkMetrics metrics;
   metrics.OnReturns("orders", ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});
@@ -121,13 +111,6 @@ TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
       EXPECT_EQ(metrics.Trouble(), std::nullopt);
     }
   }
-}
-
-TEST(WorkMetrics, ShowHowLongAMessageHasBeenRunning) {
-  WorkMetrics metrics;
-  metrics.OnPrograms("orders", std::nullopt, absl::Milliseconds(2500));
-  EXPECT_EQ(metrics.Notice(), "a message has been running for 2.5s");
-  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_oldest_running_seconds{queue=\"orders\"} 2.5"));
 }
 
 TEST(RunningWatch, AllowsTheFirstMessageAMinuteAndShortOnesASecond) {
