@@ -152,12 +152,6 @@ TEST(MessageText, OmitsHeadersThatNestTooDeeply) {
   }
 }
 
-TEST(MessageJson, HasABodyThatIsNotUtf8InBase64) {
-  const auto json = nlohmann::json::parse(MessageJson(*MakeMessage({.body = "\xff\x01"}), nullptr));
-  EXPECT_EQ(json.at("body_base64"), "/wE=");
-  EXPECT_FALSE(json.contains("body"));
-}
-
 TEST(SendLine, HasAllPropertiesAndHeadersExceptThoseOfTheBroker) {
   const auto message = MakeMessage({.body = "b\xff",
                                     .properties = {.content_type = "text/x",
