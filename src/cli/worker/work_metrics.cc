@@ -64,6 +64,7 @@ void WorkMetrics::OnEvent(const Event& event) {
       break;
     case EventKind::kDeclareFailed:
     case EventKind::kUnconfirmed:
+    case EventKind::kHeld:
       refused_ = event.error;
       break;
     case EventKind::kDeclared:

@@ -100,7 +100,8 @@ TEST(WorkMetrics, ShowThatProgramsHandleNothingAndHowOftenTheyEnd) {
 TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
-  for (const EventKind begin : {EventKind::kDeclareFailed, EventKind::kUnconfirmed}) {
+  for (const EventKind begin :
+       {EventKind::kDeclareFailed, EventKind::kUnconfirmed, EventKind::kHeld}) {
     for (const EventKind end :
          {EventKind::kDeclared, EventKind::kRetried, EventKind::kParked, EventKind::kConsuming}) {
       metrics.OnEvent({.kind = begin, .time = {}, .error = "refused"});
