@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # test/bench/run figures: writes FIGURES.md. `test/lint figures` checks that it was measured with the present src, or says so.
 
+asked=$*
 rounds=5
 take_options 'version rounds' "$@"
 expect_numbers rounds
