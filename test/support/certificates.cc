@@ -56,8 +56,9 @@ Identity::Identity(const Options& options, const Identity* issuer)
   SetTime(X509_getm_notAfter(own), options.not_after);
   X509_set_pubkey(own, key_.get());
   const auto* name = reinterpret_cast<const unsigned char*>(options.common_name.c_str());
-  Check(X509_NAME_add_entry_by_txt(X509_get_subject_name(own), "CN", MBSTRING_UTF8, name, -1, -1,
-                                   0) == 1,
+  Check(options.common_name.empty() ||
+            X509_NAME_add_entry_by_txt(X509_get_subject_name(own), "CN", MBSTRING_UTF8, name, -1,
+                                       -1, 0) == 1,
         "name");
   X509* const signer = issuer == nullptr ? own : issuer->x509();
   X509_set_issuer_name(own, X509_get_subject_name(signer));

@@ -32,8 +32,9 @@ std::string Printed(const Print& print) {
 
 // Returns "CN=rabbit,O=Example".
 std::string TextOf(const X509_NAME* name) {
-  const auto print = [name](BIO* out) { X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253); };
-  return Printed(print);
+  const std::string text =
+      Printed([name](BIO* out) { X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253); });
+  return text.empty() ? "no name" : text;
 }
 
 // Returns "Jan 31 12:00:00 2026 GMT".

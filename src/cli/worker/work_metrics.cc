@@ -62,9 +62,12 @@ void WorkMetrics::OnEvent(const Event& event) {
       consuming_ = true;
       refused_.clear();  // the messages whose copies were refused are in the queue again
       break;
+    case EventKind::kHeld:
+      // A body that is too large says nothing about other messages.
+      if (event.delivery != nullptr && event.delivery->message()->left_out > 0) break;
+      [[fallthrough]];
     case EventKind::kDeclareFailed:
     case EventKind::kUnconfirmed:
-    case EventKind::kHeld:
       refused_ = event.error;
       break;
     case EventKind::kDeclared:

@@ -279,6 +279,7 @@ TEST_F(ConnectionTls, ReportsWhatIsWrongWithACertificate) {
                 authority_),
        "",
        {"ccc.d, DNS:eee", "e..., not for"}},
+      {Identity({.common_name = "", .names = "DNS:rabbit"}, authority_), "", {"(no name)"}},
   };
   for (const Case& each : cases) {
     Serve(each.identity);

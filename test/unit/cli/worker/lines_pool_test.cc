@@ -178,6 +178,14 @@ TEST_F(LinesPoolTest, LimitsTheTimeOfEachMessageByItself) {
   for (const auto& [name, outcome] : outcomes_) EXPECT_TRUE(Ok(name)) << Error(name);
 }
 
+TEST_F(LinesPoolTest, FailsAMessageAfterSeveralProgramsThatNeverAnswered) {
+  Start("read -r line; exit 1");
+  Give("a");
+  Settled(1);
+  EXPECT_EQ(Error("a"), "exit 1");
+  EXPECT_THAT(ends_, SizeIs(LinesPool::kCrashesThatCount));
+}
+
 TEST_F(LinesPoolTest, ReportsTheOldestMessage) {
   Start(ForEach("case $line in *slow*) sleep 600;; esac; " + std::string(kOk)),
         [](LinesPool::Options& options) { options.programs = 2; });

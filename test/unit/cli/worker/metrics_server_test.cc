@@ -96,9 +96,9 @@ class MetricsServerTest : public ::testing::Test {
     return MetricsServer::Listen(
         loop_.base(), time_, time_, ParseMetricsAddress(address).value(),
         {.metrics = [this] { return metrics_; },
-         .trouble = [] { return std::nullopt; },
+         .trouble = [this] { return trouble_; },
          .cannot_accept = [this](const std::string& why) { cannot_accept_.push_back(why); },
-         .notice = [] { return std::nullopt; }});
+         .notice = [this] { return notice_; }});
   }
 
   void TurnLoop(int turns = 50) {
@@ -128,6 +128,8 @@ class MetricsServerTest : public ::testing::Test {
   EventLoop loop_;
   retryq::testing::SimulatedTime time_;
   std::string metrics_ = "retryq_connected 1\n";
+  std::optional<std::string> trouble_;
+  std::optional<std::string> notice_;
   std::vector<std::string> cannot_accept_;
   std::unique_ptr<MetricsServer> server_ = Listen("127.0.0.1:0").value();
   std::deque<Peer> peers_;
@@ -142,6 +144,17 @@ TEST_F(MetricsServerTest, ServesTheMetrics) {
               AllOf(HasSubstr("Content-Length: 19\r\n"), EndsWith("\r\n\r\n")));
   metrics_ = std::string(1 << 20, 'x') + "end";
   EXPECT_THAT(Ask("GET /metrics HTTP/1.0\r\n\r\n"), EndsWith("xend"));
+}
+
+TEST_F(MetricsServerTest, ReportsTheHealth) {
+  const std::string request = "GET /healthz HTTP/1.1\r\n\r\n";
+  EXPECT_THAT(Ask(request), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\r\n\r\nok\n")));
+  notice_ = "the circuit breaker is open";
+  EXPECT_THAT(Ask(request), AllOf(StartsWith("HTTP/1.1 200 "),
+                                  EndsWith("\r\n\r\nok: the circuit breaker is open\n")));
+  trouble_ = "no connection";
+  EXPECT_THAT(Ask(request),
+              AllOf(StartsWith("HTTP/1.1 503 "), EndsWith("\r\n\r\nno connection\n")));
 }
 
 TEST_F(MetricsServerTest, ChecksThePathAndTheMethod) {

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "retryq/delivery.h"
 
 namespace retryq::cli {
 namespace work_metrics_test {
@@ -112,6 +117,18 @@ TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
       EXPECT_EQ(metrics.Trouble(), std::nullopt);
     }
   }
+}
+
+// Else one such message would make each worker of its queue unhealthy for ever.
+TEST(WorkMetrics, HaveNoTroubleIfOneBodyIsTooLarge) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  auto message = std::make_shared<amqp::Message>();
+  message->left_out = std::uint64_t{200} << 20;
+  const Delivery delivery(std::move(message), std::make_shared<const std::string>("orders"), {});
+  metrics.OnEvent(
+      {.kind = EventKind::kHeld, .time = {}, .error = "too large", .delivery = &delivery});
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
 }
 
 TEST(RunningWatch, AllowsTheFirstMessageAMinuteAndShortOnesASecond) {
