@@ -111,6 +111,25 @@ TEST_F(CommandSendLines, ReportsFailuresInTheAnswersAndTheExitStatus) {
   EXPECT_THAT(BodiesIn("orders"), ::testing::UnorderedElementsAre("first", "last"));
 }
 
+TEST_F(CommandSendLines, SkipsALineThatIsTooLong) {
+  CommandRun run = Shell(
+      "line() { echo \"{\\\"id\\\":$1,\\\"queue\\\":\\\"orders\\\"}\"; }; "
+      "{ line 1; head -c 193M /dev/zero | tr '\\0' x; echo; line 2; } | exec " RETRYQ_COMMAND
+      " send --lines; exit ${PIPESTATUS[1]}");
+  EXPECT_EQ(run.Wait(), 69) << run.err();
+  const std::map<std::string, Json> answers = Answers(run.out());
+  ASSERT_EQ(answers.size(), 3U) << run.out();
+  EXPECT_EQ(answers.at("null")["error"], "line 2 is longer than 201326592 bytes");
+  EXPECT_EQ(answers.at("1")["ok"], true);
+  EXPECT_EQ(answers.at("2")["ok"], true);
+}
+
+TEST_F(CommandSendLines, ReportsAReadError) {
+  CommandRun run = Shell("exec " RETRYQ_COMMAND " send --lines < /");
+  EXPECT_EQ(run.Wait(), 64);
+  EXPECT_THAT(run.err(), HasSubstr("retryq send: cannot read stdin: Is a directory"));
+}
+
 TEST_F(CommandSendLines, AnswersBeforeTheInputEnds) {
   CommandRun run =
       Shell("(echo '{\"id\":1,\"queue\":\"orders\"}'; sleep 1000) | exec " RETRYQ_COMMAND

@@ -1,6 +1,7 @@
 #include "cli/send/line_request.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -115,7 +116,9 @@ std::string ReadTransient(const Json& value, LineFields& fields) {
 }
 
 std::string CheckId(const Json& value, LineFields& /*fields*/) {
-  return value.is_structured() ? "must be a text or a number" : "";
+  // A whole number that does not fit into 64 bits would lose digits in the result.
+  const bool is_too_large = value.is_number_float() && std::abs(value.get<double>()) >= 0x1p63;
+  return value.is_structured() || is_too_large ? "must be a text or a number of 64 bits" : "";
 }
 
 struct LineField {
@@ -192,48 +195,6 @@ absl::Status Combine(LineFields fields) {
   return absl::OkStatus();
 }
 
-// Finds the text of a number that is the id of a line. As a value it may lose digits: a number that
-// does not fit into 64 bits becomes a double.
-class NumberOfId final : public nlohmann::json_sax<Json> {
- public:
-  const std::string& text() const { return text_; }
-
-  bool key(std::string& name) override {
-    is_id_ = depth_ == 1 && name == "id";
-    return true;
-  }
-  bool number_float(double /*value*/, const std::string& text) override {
-    if (is_id_ && depth_ == 1) text_ = text;
-    return true;
-  }
-  bool start_object(std::size_t /*size*/) override { return ++depth_ > 0; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(std::size_t /*size*/) override { return ++depth_ > 0; }
-  bool end_array() override { return --depth_ >= 0; }
-  bool null() override { return true; }
-  bool boolean(bool /*value*/) override { return true; }
-  bool number_integer(std::int64_t /*value*/) override { return true; }
-  bool number_unsigned(std::uint64_t /*value*/) override { return true; }
-  bool string(std::string& /*value*/) override { return true; }
-  bool binary(binary_t& /*value*/) override { return true; }
-  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*why*/) override {
-    return false;
-  }
-
- private:
-  std::string text_;
-  int depth_ = 0;
-  bool is_id_ = false;
-};
-
-std::string IdText(const Json& id, std::string_view line) {
-  if (!id.is_number_float()) return JsonLine(id);
-  NumberOfId number;
-  Json::sax_parse(line, &number);
-  return number.text();
-}
-
 }  // namespace
 
 absl::Status ParseRequest(std::string_view line, LineRequest* request) {
@@ -244,7 +205,7 @@ absl::Status ParseRequest(std::string_view line, LineRequest* request) {
   }
   // Sets the id first, as the result of a wrong line contains it, too.
   const auto id = json.find("id");
-  if (id != json.end() && !id->is_structured()) request->id = IdText(*id, line);
+  if (id != json.end() && !id->is_structured()) request->id = JsonLine(*id);
   LineFields fields{.message = request->message, .publish = request->publish};
   for (const auto& [name, value] : json.items()) {
     if (absl::Status read = ReadOne(name, value, fields); !read.ok()) return read;

@@ -1,5 +1,6 @@
 #include <limits.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,10 +18,11 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
 #include "cli/flags/shared_flags.h"
-#include "cli/send/line_io.h"
 #include "cli/send/line_request.h"
 #include "cli/send/send_command.h"
+#include "cli/text/io.h"
 #include "cli/tracing/span_export.h"
+#include "loop/libevent_ptr.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
@@ -121,6 +123,132 @@ class AnswerWriter {
   bool is_waiting_ = false;  // for the reader
   EventPtr writable_;
   std::unique_ptr<Timer> flush_;
+};
+
+// Only pipes, sockets and terminals can make a reader wait, and can be polled for it.
+bool IsAlwaysReadable(int fd) {
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) return true;  // the read reports the error
+  return !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode) && ::isatty(fd) == 0;
+}
+
+// Reads lines, as long as its owner has room for them. Does not change whether its descriptor
+// blocks, as other processes may share it.
+class LineReader {
+ public:
+  struct Callbacks {
+    // Receives a line without its line break; the view is valid during the call. Returns false to
+    // pause until `Resume`.
+    std::function<bool(std::string_view line)> on_line;
+    // Called for a line that is longer than kLongestRequest and is skipped. Returns like `on_line`.
+    std::function<bool()> on_too_long;
+    // Called once after the last line: ok at the end of the input, otherwise the reason why reading
+    // failed.
+    std::function<void(const absl::Status& status)> on_end;
+  };
+
+  // `loop` must outlive it, and calls the callbacks.
+  LineReader(EventLoop& loop, int fd, Callbacks callbacks)
+      : loop_(loop),
+        fd_(fd),
+        callbacks_(std::move(callbacks)),
+        is_always_readable_(IsAlwaysReadable(fd)),
+        readable_(event_new(
+            loop.base(), fd, EV_READ,
+            [](evutil_socket_t, short, void* self) { static_cast<LineReader*>(self)->Read(); },
+            this)) {}
+
+  // Starts or continues to read, and calls back for the lines that are buffered.
+  void Resume() {
+    if (stopped_ || !std::exchange(paused_, false)) return;
+    if (TakeLines()) Wait();
+  }
+
+  // Stops reading. No more callbacks are called.
+  void Stop() {
+    stopped_ = true;
+    readable_.reset();
+    again_.reset();
+  }
+
+ private:
+  void Wait() {
+    if (stopped_) return;
+    if (!is_always_readable_ && !at_end_) {
+      event_add(readable_.get(), nullptr);
+      return;
+    }
+    again_ = loop_.After(absl::ZeroDuration(), [this] {
+      const std::unique_ptr<Timer> fired = std::move(again_);
+      Read();
+    });
+  }
+
+  // Passes the buffered lines on. Returns whether the owner has room for more.
+  bool TakeLines() {
+    while (!stopped_ && !paused_) {
+      const std::size_t end = buffer_.find('\n', scanned_);
+      if (end == std::string::npos) {
+        KeepRest();
+        return !paused_;
+      }
+      const std::string_view line = std::string_view(buffer_).substr(begin_, end - begin_);
+      begin_ = scanned_ = end + 1;
+      if (std::exchange(skipping_, false)) continue;
+      const bool is_too_long = line.size() > kLongestRequest;
+      paused_ = is_too_long ? !callbacks_.on_too_long() : !callbacks_.on_line(line);
+    }
+    return false;
+  }
+
+  // Keeps the beginning of a line whose end is not read yet.
+  void KeepRest() {
+    buffer_.erase(0, std::exchange(begin_, 0));
+    scanned_ = buffer_.size();
+    if (!skipping_ && buffer_.size() <= kLongestRequest) return;
+    buffer_.clear();
+    scanned_ = 0;
+    if (!std::exchange(skipping_, true)) paused_ = !callbacks_.on_too_long();
+  }
+
+  void Read() {
+    if (at_end_) return End(absl::OkStatus());
+    const std::size_t before = buffer_.size();
+    buffer_.resize(before + kReadSize);
+    const ssize_t size = ::read(fd_, buffer_.data() + before, kReadSize);
+    const int error = errno;
+    buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    if (size > 0) {
+      if (TakeLines()) Wait();
+    } else if (size == 0) {
+      at_end_ = true;
+      // The last line may lack its line break.
+      if (!buffer_.empty() && !skipping_) buffer_.push_back('\n');
+      if (TakeLines()) End(absl::OkStatus());
+    } else if (error == EAGAIN || error == EINTR) {
+      Wait();
+    } else {
+      End(absl::InvalidArgumentError(absl::StrCat("cannot read stdin: ", std::strerror(error))));
+    }
+  }
+
+  void End(const absl::Status& status) {
+    if (!std::exchange(stopped_, true)) callbacks_.on_end(status);
+  }
+
+  EventLoop& loop_;
+  const int fd_;
+  const Callbacks callbacks_;
+  const bool is_always_readable_;
+  std::string buffer_;
+  std::size_t begin_ = 0;    // of the lines not passed on yet
+  std::size_t scanned_ = 0;  // there is no line break before this
+  bool skipping_ = false;    // skips the rest of a line that is too long
+  bool paused_ = true;
+  bool stopped_ = false;
+  bool at_end_ = false;
+  EventPtr readable_;
+  std::unique_ptr<Timer> again_;
 };
 
 // One run of `retryq send --lines`.
@@ -307,7 +435,6 @@ class LineSender : private Observer {
                         .on_broken = [this](const std::string& why) { OnBroken(why); }}};
   LineReader reader_{loop_,
                      STDIN_FILENO,
-                     kLongestRequest,
                      {.on_line = [this](std::string_view line) { return OnLine(line); },
                       .on_too_long = [this] { return OnTooLong(); },
                       .on_end = [this](const absl::Status& status) { End(status); }}};
