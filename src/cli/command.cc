@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -103,6 +104,16 @@ absl::Status RunSend(SendOptions options) {
 
 std::string RunCompletions(const CompletionsOptions& options) {
   return Completions(options, DescribeRetryq());
+}
+
+// The possible words of a value: all of "park|reject|discard"; of "PART|full" only "full", as
+// capitals are a placeholder.
+std::vector<std::string> ChoicesOf(const FlagDescription& flag) {
+  std::vector<std::string> words = absl::StrSplit(flag.value, '|', absl::SkipEmpty());
+  std::erase_if(words, [](const std::string& word) {
+    return std::any_of(word.begin(), word.end(), absl::ascii_isupper);
+  });
+  return words;
 }
 
 struct Subcommand {
@@ -301,7 +312,7 @@ std::string Candidate(const std::string& word, const std::string& description) {
 
 // The candidates for the value of a flag, each after `prefix`. There are none for free text.
 std::string Values(const FlagDescription& flag, const std::string& prefix) {
-  if (TakesAFile(flag)) return ":files\n";
+  if (flag.value == "FILE") return ":files\n";
   std::string lines;
   for (const std::string& word : ChoicesOf(flag)) lines += Candidate(prefix + word, flag.help);
   return lines;
@@ -389,7 +400,7 @@ Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments) {
     if (options.words.empty()) options.words.emplace_back();
     return options;
   }
-  FlagText shell;
+  std::optional<std::string> shell;
   FlagParser parser(kCompletionsHelp);
   parser.AddPositional("bash|zsh|fish", &shell, "The shell");
   return parser.ParseInto(arguments, [&](FlagReader& reader) {

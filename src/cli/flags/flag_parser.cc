@@ -5,21 +5,16 @@
 #include <charconv>
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/escaped_text.h"
 #include "cli/text/duration.h"
 
 namespace retryq::cli {
 namespace {
-
-std::string Refusal(std::string_view flag, const std::string& text,
-                    std::string_view what_it_takes) {
-  return std::string(flag).append(" '").append(text).append("': ").append(what_it_takes);
-}
 
 // The library names fields of its option structs, but the user knows flags.
 std::string ComplaintInWordsOfFlags(std::string complaint) {
@@ -147,18 +142,6 @@ void ComplainAboutExtras(Arguments extras, FlagReader& reader) {
   }
 }
 
-Answer DescriptionOf(const CLI::App& app) {
-  Answer answer;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) continue;  // hidden
-    FlagDescription flag = Description(*option);
-    answer.text +=
-        absl::StrCat(absl::StrJoin(flag.names, ","), "\t", flag.value, "\t", flag.help, "\n");
-    answer.flags.push_back(std::move(flag));
-  }
-  return answer;
-}
-
 }  // namespace
 
 absl::Status InWordsOfFlags(const absl::Status& status) {
@@ -169,115 +152,58 @@ absl::Status InWordsOfFlags(const absl::Status& status) {
   return {status.code(), absl::StrJoin(complaints, "\n")};
 }
 
-void FlagReader::CheckWord(std::string_view flag, const FlagText& text,
-                           const std::vector<std::string_view>& known) {
-  if (!text || std::find(known.begin(), known.end(), *text) != known.end()) return;
-  std::string words;
-  for (const std::string_view& word : known) {
-    words.append(&word == &known.front() ? "" : &word == &known.back() ? " or " : ", ");
-    words.append(word);
-  }
-  Complain(Refusal(flag, *text, "write " + words));
+std::string Convert(const std::string& text, absl::Duration* value) {
+  const std::optional<absl::Duration> duration = ParseDuration(text);
+  if (!duration) return "write a duration such as 500ms, 30s, 10m, 1h30m or 1d";
+  *value = *duration;
+  return "";
 }
 
-void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duration* value) {
-  if (!text) return;
-  if (const std::optional<absl::Duration> duration = ParseDuration(*text)) {
-    *value = *duration;
-  } else {
-    Complain(Refusal(flag, *text, "write a duration such as 500ms, 30s, 10m, 1h30m or 1d"));
-  }
-}
-
-void FlagReader::Read(std::string_view flag, const FlagText& text, std::vector<Duration>* values) {
-  if (!text) return;
+std::string Convert(const std::string& text, std::vector<Duration>* values) {
   std::vector<Duration> read;
-  for (const absl::string_view part : absl::StrSplit(*text, ',')) {
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const std::optional<absl::Duration> duration = ParseDuration({part.data(), part.size()});
-    if (!duration) {
-      Complain(Refusal(flag, *text, "write durations with commas between them, such as 1s,10s,5m"));
-      return;
-    }
+    if (!duration) return "write durations with commas between them, such as 1s,10s,5m";
     read.push_back(*duration);
   }
   *values = std::move(read);
+  return "";
 }
 
-void FlagReader::Read(std::string_view flag, const FlagText& text, double* value) {
-  if (!text) return;
+std::string Convert(const std::string& text, double* value) {
   double number = 0;
-  if (absl::SimpleAtod(*text, &number) && std::isfinite(number)) {
-    *value = number;
-  } else {
-    Complain(Refusal(flag, *text, "write a number such as 2 or 1.5"));
+  if (!absl::SimpleAtod(text, &number) || !std::isfinite(number)) {
+    return "write a number such as 2 or 1.5";
   }
+  *value = number;
+  return "";
 }
 
-void FlagReader::Read(std::string_view flag, const FlagText& text, OnLimit* value) {
-  ReadWord(flag, text,
-           {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}},
-           value);
+std::string Convert(const std::string& text, QueueType* value) {
+  if (text != "classic" && text != "quorum") return "write classic or quorum";
+  *value = text == "quorum" ? QueueType::kQuorum : QueueType::kClassic;
+  return "";
 }
 
-void FlagReader::Read(std::string_view flag, const FlagText& text, QueueType* value) {
-  ReadWord(flag, text, {{"classic", QueueType::kClassic}, {"quorum", QueueType::kQuorum}}, value);
+std::string Convert(const std::string& text, std::string* value) {
+  if (text.empty()) return "must not be empty; leave it out for the default";
+  *value = text;
+  return "";
 }
 
-void FlagReader::Read(std::string_view flag, const FlagText& text, CountRedeliveries* value) {
-  ReadWord(flag, text,
-           {{"counted", CountRedeliveries::kWhereCounted},
-            {"always", CountRedeliveries::kAlways},
-            {"never", CountRedeliveries::kNever}},
-           value);
-}
-
-void FlagReader::Read(std::string_view flag, const FlagText& text, Severity* value) {
-  ReadWord(flag, text,
-           {{"debug", Severity::kDebug},
-            {"info", Severity::kInfo},
-            {"warning", Severity::kWarning},
-            {"error", Severity::kError}},
-           value);
-}
-
-void FlagReader::Read(std::string_view flag, const FlagText& text, std::string* value) {
-  if (!text) return;
-  if (text->empty()) {
-    Complain(std::string(flag).append(" '': must not be empty; leave it out for the default"));
-  } else {
-    *value = *text;
-  }
-}
-
-bool FlagReader::ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min,
-                            std::uint64_t max, std::uint64_t* value) {
-  if (!text) return false;
-  const char* const end = text->data() + text->size();
-  const auto [stopped, error] = std::from_chars(text->data(), end, *value);
-  const bool is_number = error == std::errc() && stopped == end && !text->empty();
-  if (is_number && *value >= min && *value <= max) return true;
-  Complain(Refusal(flag, *text, absl::StrCat("write a whole number from ", min, " to ", max)));
-  return false;
-}
-
-void FlagReader::ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
+std::string ConvertNumber(const std::string& text, std::uint64_t min, std::uint64_t max,
                           std::uint64_t* value) {
-  if (!text) return;
-  constexpr std::pair<std::string_view, int> kUnits[] = {
-      {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"", 0}};
-  for (const auto& [unit, shift] : kUnits) {
-    std::uint64_t number = 0;
-    const char* const end = text->data() + text->size() - std::min(text->size(), unit.size());
-    if (!text->ends_with(unit)) continue;
-    const auto [stopped, error] = std::from_chars(text->data(), end, number);
-    if (error != std::errc() || stopped != end || number == 0 || number > max >> shift) break;
-    *value = number << shift;
-    return;
-  }
-  Complain(Refusal(flag, *text,
-                   absl::StrCat("write a number of bytes above 0, such as 1000, 64KiB or 64MiB, "
-                                "and at most ",
-                                max >> 20, "MiB")));
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, *value);
+  const bool is_number = error == std::errc() && stopped == end && !text.empty();
+  if (is_number && *value >= min && *value <= max) return "";
+  return absl::StrCat("write a whole number from ", min, " to ", max);
+}
+
+void FlagReader::Refuse(std::string_view flag, std::string_view text, const std::string& wrong) {
+  constexpr std::size_t kShown = 100;
+  if (wrong.empty()) return;
+  Complain(absl::StrCat(std::string(flag), " '", Printable(text, kShown), "': ", wrong));
 }
 
 std::optional<std::pair<std::string, std::string>> FlagReader::SplitPair(std::string_view flag,
@@ -287,7 +213,7 @@ std::optional<std::pair<std::string, std::string>> FlagReader::SplitPair(std::st
   if (equals != std::string::npos && equals > 0) {
     return std::pair(text.substr(0, equals), text.substr(equals + 1));
   }
-  Complain(Refusal(flag, text, absl::StrCat("write ", form)));
+  Refuse(flag, text, absl::StrCat("write ", form));
   return std::nullopt;
 }
 
@@ -297,10 +223,10 @@ void FlagReader::Require(std::string_view flag, std::string_view hint) {
 
 bool FlagReader::RefuseTogether(std::string_view flag, std::string_view other,
                                 std::string_view why) {
-  return !given(other) || Refuse(flag, other, why);
+  return !given(other) || RefuseBeside(flag, other, why);
 }
 
-bool FlagReader::Refuse(std::string_view flag, std::string_view other, std::string_view why) {
+bool FlagReader::RefuseBeside(std::string_view flag, std::string_view other, std::string_view why) {
   if (!given(flag)) return true;
   std::string complaint = std::string(flag).append(" cannot be combined with ").append(other);
   if (!why.empty()) complaint.append(", ").append(why);
@@ -347,14 +273,18 @@ FlagParser::~FlagParser() = default;
 
 void FlagParser::Group(const std::string& name) { impl_->group = name; }
 
-void FlagParser::Add(const std::string& flag, const std::string& value, FlagText* text,
+void FlagParser::Add(const std::string& flag, const std::string& value, Conversion convert,
                      const std::string& help) {
+  const auto text = std::make_shared<std::optional<std::string>>();
   impl_->app
       .add_option_function<std::string>(
           flag, [text](const std::string& given) { *text = given; }, help)
       ->take_last()
       ->option_text(value)
       ->group(impl_->group);
+  impl_->conversions.push_back([flag, text, convert = std::move(convert)](FlagReader& reader) {
+    if (*text) reader.Refuse(flag, **text, convert(**text));
+  });
 }
 
 void FlagParser::Add(const std::string& flag, const std::string& value,
@@ -385,28 +315,39 @@ void FlagParser::Add(const std::string& flag, bool* set, const std::string& help
   impl_->app.add_flag(flag, *set, help)->group(impl_->group);
 }
 
-void FlagParser::AddPositional(const std::string& name, FlagText* text, const std::string& help) {
+void FlagParser::AddPositional(const std::string& name, std::optional<std::string>* text,
+                               const std::string& help) {
   impl_->app.add_option_function<std::string>(
       name, [text](const std::string& given) { *text = given; }, help);
 }
 
-void FlagParser::Add(const std::string& flag, const std::string& value, Conversion convert,
-                     const std::string& help) {
-  const auto text = std::make_shared<FlagText>();
-  Add(flag, value, text.get(), help);
-  impl_->conversions.push_back([text, convert = std::move(convert)](FlagReader& reader) {
-    if (*text) convert(**text, reader);
-  });
-}
-
 void FlagParser::AddSize(const std::string& flag, std::uint64_t max, std::uint64_t* target,
                          const std::string& help) {
-  Add(
-      flag, "BYTES",
-      [flag, max, target](const std::string& text, FlagReader& reader) {
-        reader.ReadSize(flag, text, max, target);
-      },
-      help);
+  const auto convert = [max, target](const std::string& text) -> std::string {
+    constexpr std::pair<std::string_view, int> kUnits[] = {
+        {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"", 0}};
+    for (const auto& [unit, shift] : kUnits) {
+      if (!text.ends_with(unit)) continue;
+      std::uint64_t number = 0;
+      const std::string digits = text.substr(0, text.size() - unit.size());
+      if (!ConvertNumber(digits, 1, max >> shift, &number).empty()) break;
+      *target = number << shift;
+      return "";
+    }
+    return absl::StrCat(
+        "write a number of bytes above 0, such as 1000, 64KiB or 64MiB, and at most ", max >> 20,
+        "MiB");
+  };
+  Add(flag, "BYTES", Conversion(convert), help);
+}
+
+std::string FlagParser::WriteOneOf(const std::vector<std::string>& words) {
+  return absl::StrCat("write ", absl::StrJoin(words.begin(), words.end() - 1, ", "), " or ",
+                      words.back());
+}
+
+std::string FlagParser::Joined(const std::vector<std::string>& words) {
+  return absl::StrJoin(words, "|");
 }
 
 void FlagParser::Check(std::function<void(FlagReader& reader)> check) {
@@ -417,7 +358,7 @@ void FlagParser::Resolve(std::function<void(FlagReader& reader)> resolve) {
   impl_->resolutions.push_back(std::move(resolve));
 }
 
-void FlagParser::Convert(FlagReader& reader) {
+void FlagParser::RunSteps(FlagReader& reader) {
   for (const auto* steps : {&impl_->conversions, &impl_->resolutions, &impl_->checks}) {
     for (const Impl::Step& step : *steps) step(reader);
   }
@@ -427,7 +368,13 @@ absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& argumen
                                                         FlagReader& reader) {
   CLI::App& app = impl_->app;
   app.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last group
-  if (arguments == Arguments{kDescribeFlags}) return DescriptionOf(app);
+  if (arguments == Arguments{kDescribeFlags}) {
+    Answer answer;
+    for (const CLI::Option* option : app.get_options()) {
+      answer.flags.push_back(Description(*option));
+    }
+    return answer;
+  }
   try {
     app.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -447,40 +394,6 @@ absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& argumen
   }
   ComplainAboutExtras(app.remaining(), reader);
   return std::nullopt;
-}
-
-std::vector<std::string> ChoicesOf(const FlagDescription& flag) {
-  std::vector<std::string> words = absl::StrSplit(flag.value, '|', absl::SkipEmpty());
-  std::erase_if(words, [](const std::string& word) {
-    return std::any_of(word.begin(), word.end(), absl::ascii_isupper);
-  });
-  return words;
-}
-
-bool TakesAFile(const FlagDescription& flag) { return flag.value == "FILE"; }
-
-absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Arguments& arguments) {
-  const bool asks_for_flags = arguments == Arguments{kDescribeFlags};
-  const bool asks_for_help =
-      !arguments.empty() && (arguments.front() == "-h" || arguments.front() == "--help");
-  if (!asks_for_flags && !asks_for_help) {
-    const bool is_missing = arguments.empty() || arguments.front().starts_with('-');
-    return absl::InvalidArgumentError(
-        absl::StrCat(is_missing ? std::string("a command is missing")
-                                : absl::StrCat("unknown command \"", arguments.front(), "\""),
-                     "; commands: ", absl::StrJoin(own.names, ", "), "; see ", own.who, " --help"));
-  }
-  const std::string names = absl::StrJoin(own.names, "|");
-  const std::string usage = absl::StrCat(own.who, " ", names, " --queue QUEUE [OPTIONS]");
-  FlagParser parser({.description = own.description, .usage = usage, .footer = own.footer});
-  FlagText command;
-  // The help contains its own list.
-  if (asks_for_flags) parser.AddPositional(names, &command, "What to do");
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer =
-      parser.Parse({asks_for_flags ? kDescribeFlags : "--help"}, reader);
-  if (!answer.ok()) return answer.status();
-  return answer->value();
 }
 
 }  // namespace retryq::cli

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,9 +15,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/name_size.h"
 #include "retryq/client.h"
 #include "retryq/duration.h"
-#include "retryq/observer.h"
 #include "retryq/retry_options.h"
 
 namespace retryq::cli {
@@ -27,48 +26,35 @@ namespace retryq::cli {
 // field.
 absl::Status InWordsOfFlags(const absl::Status& status);
 
-// The text of a flag, if given.
-using FlagText = std::optional<std::string>;
+// Each Convert reads the text of a flag. Returns what is wrong with it, and then keeps the value;
+// an empty string if it is right.
+std::string Convert(const std::string& text, absl::Duration* value);
+std::string Convert(const std::string& text, double* value);
+// Durations separated by commas.
+std::string Convert(const std::string& text, std::vector<Duration>* values);
+std::string Convert(const std::string& text, QueueType* value);
+// Any text but an empty one.
+std::string Convert(const std::string& text, std::string* value);
+template <typename Value>
+std::string Convert(const std::string& text, std::optional<Value>* value) {
+  Value given{};
+  std::string wrong = Convert(text, &given);
+  if (wrong.empty()) *value = std::move(given);
+  return wrong;
+}
+// A whole number from `min` to `max`.
+std::string ConvertNumber(const std::string& text, std::uint64_t min, std::uint64_t max,
+                          std::uint64_t* value);
 
-// Converts the texts of flags to values. Collects all errors, so that the user sees them at once. A
-// value whose text is missing or wrong keeps its default.
+// The words that a flag takes, and their meanings.
+template <typename Meaning>
+using Meanings = std::vector<std::pair<std::string_view, Meaning>>;
+
+// Collects all errors about flags, so that the user sees them at once.
 class FlagReader {
  public:
-  void Read(std::string_view flag, const FlagText& text, absl::Duration* value);
-  void Read(std::string_view flag, const FlagText& text, double* value);
-  // Reads durations separated by commas.
-  void Read(std::string_view flag, const FlagText& text, std::vector<Duration>* values);
-  void Read(std::string_view flag, const FlagText& text, OnLimit* value);
-  void Read(std::string_view flag, const FlagText& text, QueueType* value);
-  void Read(std::string_view flag, const FlagText& text, CountRedeliveries* value);
-  void Read(std::string_view flag, const FlagText& text, Severity* value);
-  void Read(std::string_view flag, const FlagText& text, std::string* value);
-  template <typename Value>
-  void Read(std::string_view flag, const FlagText& text, std::optional<Value>* value) {
-    if (text) Read(flag, text, &value->emplace());
-  }
-  // Reads one of these words, and takes its meaning.
-  template <typename Meaning>
-  void ReadWord(std::string_view flag, const FlagText& text,
-                std::initializer_list<std::pair<std::string_view, Meaning>> words, Meaning* value) {
-    std::vector<std::string_view> known;
-    for (const auto& [word, meaning] : words) {
-      if (text == word) *value = meaning;
-      known.push_back(word);
-    }
-    CheckWord(flag, text, known);
-  }
-  // Reads a whole number from `min` to `max`.
-  template <typename Number>
-  void Read(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
-            Number* value) {
-    std::uint64_t number = 0;
-    if (ReadNumber(flag, text, min, max, &number)) *value = static_cast<Number>(number);
-  }
-
-  // Reads a number of bytes above zero: 1000, 64KiB, 64MiB, 1GiB.
-  void ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
-                std::uint64_t* value);
+  // Complains about the text of a flag, unless `wrong` is empty.
+  void Refuse(std::string_view flag, std::string_view text, const std::string& wrong);
 
   // Whether the user gave the flag, such as "--max".
   bool given(std::string_view flag) const { return given_.contains(flag); }
@@ -87,7 +73,7 @@ class FlagReader {
   bool RefuseTogether(std::string_view flag, std::string_view other, std::string_view why = "");
   // Complains if `flag` is given; `other` describes the value of another flag that excludes it,
   // such as "--backoff fixed". Returns whether it is not given.
-  bool Refuse(std::string_view flag, std::string_view other, std::string_view why = "");
+  bool RefuseBeside(std::string_view flag, std::string_view other, std::string_view why = "");
   // Complains if `flag` is given although its condition does not hold: "--outage requires
   // --queue-type quorum". Returns whether that is not so.
   bool RequireFor(std::string_view flag, bool condition, std::string_view condition_text);
@@ -100,11 +86,6 @@ class FlagReader {
   absl::Status status() const;
 
  private:
-  void CheckWord(std::string_view flag, const FlagText& text,
-                 const std::vector<std::string_view>& known);
-  bool ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
-                  std::uint64_t* value);
-
   std::set<std::string, std::less<>> given_;
   std::vector<std::string> complaints_;
 };
@@ -119,13 +100,6 @@ struct FlagDescription {
   bool repeats = false;
 };
 
-// The possible words of a value: all of "park|reject|discard"; of "PART|full" only "full", as
-// capitals are a placeholder.
-std::vector<std::string> ChoicesOf(const FlagDescription& flag);
-
-// Returns whether the value is the name of a file.
-bool TakesAFile(const FlagDescription& flag);
-
 // The text that --help or --version prints.
 struct Answer {
   std::string text;
@@ -137,8 +111,7 @@ struct Answer {
 template <typename Options>
 using Parsed = absl::StatusOr<std::variant<Options, Answer>>;
 
-// As the only argument, requests a description of all flags, before any other check. The text
-// contains them as well, one per line.
+// As the only argument, requests a description of all flags, before any other check.
 inline constexpr char kDescribeFlags[] = "--describe-flags";
 
 // The help of a subcommand before and after its flags.
@@ -148,8 +121,8 @@ struct HelpText {
   std::string_view footer;
 };
 
-// The flags of one subcommand, parsed with CLI11. It only splits the arguments into texts;
-// FlagReader converts them to values.
+// The flags of one subcommand, parsed with CLI11. It only splits the arguments into texts, which
+// ParseInto converts to values. A value whose flag is missing or wrong keeps its default.
 class FlagParser {
  public:
   explicit FlagParser(const HelpText& help);
@@ -160,10 +133,19 @@ class FlagParser {
   // Begins a group of flags in the help.
   void Group(const std::string& name);
 
-  // Adds `--name VALUE`, once or repeatable. `value` is a list of the possible words, such as
-  // "classic|quorum", or FILE for a file.
-  void Add(const std::string& flag, const std::string& value, FlagText* text,
+  // Adds `--name VALUE`. `convert` receives the text, and returns what is wrong with it like
+  // Convert. `value` is a list of the possible words, such as "classic|quorum", or FILE for a file.
+  using Conversion = std::function<std::string(const std::string& text)>;
+  void Add(const std::string& flag, const std::string& value, Conversion convert,
            const std::string& help);
+  // Adds `--name VALUE` for a value of any type that Convert takes.
+  template <typename Target>
+  void Add(const std::string& flag, const std::string& value, Target* target,
+           const std::string& help) {
+    const auto convert = [target](const std::string& text) { return Convert(text, target); };
+    Add(flag, value, Conversion(convert), help);
+  }
+  // Adds a repeatable `--name VALUE`, of any text.
   void Add(const std::string& flag, const std::string& value, std::vector<std::string>* texts,
            const std::string& help);
   // Adds a repeatable `--name VALUE`. All flags that are added with this method call `take` in the
@@ -172,36 +154,49 @@ class FlagParser {
                   std::function<void(const std::string& given)> take, const std::string& help);
   // Adds `--name`.
   void Add(const std::string& flag, bool* set, const std::string& help);
-  // Adds `--name VALUE`. ParseInto converts the text and assigns it to `*target`, of any type that
-  // FlagReader::Read takes; without the flag, `*target` keeps its value.
-  template <typename Target>
-  void Add(const std::string& flag, const std::string& value, Target* target,
-           const std::string& help) {
-    Add(
-        flag, value,
-        [flag, target](const std::string& text, FlagReader& reader) {
-          reader.Read(flag, text, target);
-        },
-        help);
-  }
   // Adds a whole number from `min` to `max`.
   template <typename Number>
   void AddNumber(const std::string& flag, std::uint64_t min, std::uint64_t max, Number* target,
                  const std::string& help) {
-    Add(
-        flag, "NUMBER",
-        [flag, min, max, target](const std::string& text, FlagReader& reader) {
-          reader.Read(flag, text, min, max, target);
-        },
-        help);
+    const auto convert = [min, max, target](const std::string& text) {
+      std::uint64_t number = 0;
+      std::string wrong = ConvertNumber(text, min, max, &number);
+      if (wrong.empty()) *target = static_cast<Number>(number);
+      return wrong;
+    };
+    Add(flag, "NUMBER", Conversion(convert), help);
   }
-  // Adds a number of bytes, such as 64KiB, up to `max`.
+  // Adds a number of bytes above zero, such as 1000, 64KiB, 64MiB or 1GiB, up to `max`.
   void AddSize(const std::string& flag, std::uint64_t max, std::uint64_t* target,
                const std::string& help);
-  // Adds `--name VALUE`. ParseInto calls `convert` with the text, if the flag is given.
-  using Conversion = std::function<void(const std::string& text, FlagReader& reader)>;
-  void Add(const std::string& flag, const std::string& value, Conversion convert,
-           const std::string& help);
+  // Adds a flag that takes one of these words, which are shown in the help unless `value` is.
+  template <typename Meaning>
+  void AddWord(const std::string& flag, const Meanings<Meaning>& words, Meaning* target,
+               const std::string& help, std::string value = "") {
+    std::vector<std::string> known;
+    for (const auto& [word, meaning] : words) known.emplace_back(word);
+    const auto convert = [words, known, target](const std::string& text) -> std::string {
+      for (const auto& [word, meaning] : words) {
+        if (text != word) continue;
+        *target = meaning;
+        return "";
+      }
+      return WriteOneOf(known);
+    };
+    Add(flag, value.empty() ? Joined(known) : value, Conversion(convert), help);
+  }
+  // Adds the name of an object of the broker, or another text that AMQP limits to 255 bytes.
+  template <typename Target>
+  void AddName(const std::string& flag, const std::string& value, Target* target,
+               const std::string& help, bool may_be_empty = false) {
+    const auto convert = [target, may_be_empty](const std::string& text) -> std::string {
+      if (text.size() > kMaxNameSize) return "is longer than 255 bytes";
+      if (!text.empty() || !may_be_empty) return Convert(text, target);
+      *target = "";
+      return "";
+    };
+    Add(flag, value, Conversion(convert), help);
+  }
 
   // Adds a step that ParseInto calls once all flags are converted, to check values together. Steps
   // are called in the order of these calls.
@@ -210,7 +205,8 @@ class FlagParser {
   // or the environment determine.
   void Resolve(std::function<void(FlagReader& reader)> resolve);
   // Adds a positional argument; at most one.
-  void AddPositional(const std::string& name, FlagText* text, const std::string& help);
+  void AddPositional(const std::string& name, std::optional<std::string>* text,
+                     const std::string& help);
 
   // Parses the arguments. Returns the help if it was requested. Reports unexpected arguments to
   // `reader`; returns kInvalidArgument if the arguments cannot be parsed at all.
@@ -224,32 +220,23 @@ class FlagParser {
     const absl::StatusOr<std::optional<Answer>> answer = Parse(arguments, reader);
     if (!answer.ok()) return answer.status();
     if (answer->has_value()) return **answer;
-    Convert(reader);
+    RunSteps(reader);
     Options options = read(reader);
     if (absl::Status status = reader.status(); !status.ok()) return status;
     return options;
   }
 
  private:
+  // "write a, b or c"; "a|b|c"
+  static std::string WriteOneOf(const std::vector<std::string>& words);
+  static std::string Joined(const std::vector<std::string>& words);
   // Runs the conversions, the steps of Resolve and the checks.
-  void Convert(FlagReader& reader);
+  void RunSteps(FlagReader& reader);
 
   // Keeps CLI11 out of this header, as it takes seconds to compile.
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// A subcommand with commands, such as `retryq parked list`, as it is called without one.
-struct OwnCommands {
-  std::string who;                 // "retryq parked"
-  std::vector<std::string> names;  // "list", "show", …
-  std::string description;
-  std::string footer;  // end of its help
-};
-
-// Handles arguments that begin with none of these commands. Returns the help or the reply to
-// kDescribeFlags; for anything else kInvalidArgument with a list of the commands.
-absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Arguments& arguments);
 
 }  // namespace retryq::cli
 

@@ -20,43 +20,23 @@
 namespace retryq::cli {
 namespace {
 
-void ReadGrowth(const std::string& text, FlagReader& reader, BackoffOptions* backoff) {
-  if (text == "exponential") {
-    backoff->growth = Growth::kExponential;
-  } else if (text == "linear") {
-    backoff->growth = Growth::kLinear;
-  } else if (text == "fixed") {
-    backoff->factor = 1.0;
-  } else {
-    reader.Complain("--backoff '" + text + "': must be exponential, linear or fixed");
-  }
-}
-
-void ReadJitter(const std::string& text, FlagReader& reader, BackoffOptions* backoff) {
-  if (text == "decorrelated") {
-    backoff->jitter_kind = JitterKind::kDecorrelated;
-  } else if (text == "full") {
-    backoff->jitter = 1.0;
-  } else {
-    reader.Read("--jitter", text, &backoff->jitter);
-  }
-}
+enum class BackoffKind { kExponential, kLinear, kFixed };
 
 // Complains about flags that have no effect beside others. Returns whether all can be combined.
-bool CheckBackoff(const std::string& growth, const BackoffOptions& backoff, FlagReader& reader) {
+bool CheckBackoff(BackoffKind kind, const BackoffOptions& backoff, FlagReader& reader) {
   bool fits = true;
   const auto refuse = [&](const char* flag, const std::string& beside, const char* why) {
-    fits = reader.Refuse(flag, beside, why) && fits;
+    fits = reader.RefuseBeside(flag, beside, why) && fits;
   };
   if (reader.given("--delays")) {
     for (const char* flag : {"--backoff", "--base", "--factor", "--max"}) {
       fits = reader.RefuseTogether(flag, "--delays", "which lists all delays") && fits;
     }
-  } else if (growth == "fixed") {
+  } else if (kind == BackoffKind::kFixed) {
     for (const char* flag : {"--factor", "--max"}) {
       refuse(flag, "--backoff fixed", "where each delay is --base");
     }
-  } else if (growth == "linear") {
+  } else if (kind == BackoffKind::kLinear) {
     refuse("--factor", "--backoff linear", "which grows by --base");
   }
   if (backoff.jitter_kind != JitterKind::kDecorrelated) return fits;
@@ -105,7 +85,7 @@ std::string Variable(const char* name) {
 // The texts of --url and --url-file.
 struct UrlTexts {
   std::vector<std::string> urls;
-  FlagText file;
+  std::optional<std::string> file;
 };
 
 // The addresses of the broker and their source for error messages.
@@ -201,7 +181,7 @@ constexpr char kManagementHelp[] =
     "the user of --url, on port 15672 (with amqps:// by https on 15671)";
 
 // `urls_flag` is the flag that names the broker; empty: the environment does.
-ManagementUrl Resolved(const FlagText& given, const std::string& urls_flag,
+ManagementUrl Resolved(const std::optional<std::string>& given, const std::string& urls_flag,
                        const ClientOptions& client, bool waits, FlagReader& reader) {
   const amqp::ConnectionOptions broker = ConnectionOf(client);
   const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
@@ -229,13 +209,13 @@ ManagementUrl Resolved(const FlagText& given, const std::string& urls_flag,
 void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
   BackoffOptions* const backoff = &retry->backoff;
   parser.Group("Retries");
-  const auto growth = std::make_shared<std::string>("exponential");
-  parser.Add(
-      "--backoff", "exponential|linear|fixed",
-      [growth, backoff](const std::string& text, FlagReader& reader) {
-        *growth = text;
-        ReadGrowth(text, reader, backoff);
-      },
+  const auto kind = std::make_shared<BackoffKind>(BackoffKind::kExponential);
+  parser.AddWord(
+      "--backoff",
+      {{"exponential", BackoffKind::kExponential},
+       {"linear", BackoffKind::kLinear},
+       {"fixed", BackoffKind::kFixed}},
+      kind.get(),
       "Set how delays grow: exponential, linear (by --base) or fixed. Default: exponential");
   parser.Add("--base", "DURATION", &backoff->base, "Set the first delay. Default: 1s");
   parser.Add("--factor", "NUMBER", &backoff->factor,
@@ -246,7 +226,12 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
              "--max-attempts or --max-age is reached");
   parser.Add(
       "--jitter", "PART|full|decorrelated",
-      [backoff](const std::string& text, FlagReader& reader) { ReadJitter(text, reader, backoff); },
+      [backoff](const std::string& text) -> std::string {
+        backoff->jitter_kind =
+            text == "decorrelated" ? JitterKind::kDecorrelated : JitterKind::kFraction;
+        if (text == "decorrelated") return "";
+        return Convert(text == "full" ? "1" : text, &backoff->jitter);
+      },
       "Set the random part of each delay: 0 to 1; full, which is 1; or decorrelated:\n"
       "from --base to three times the previous delay, at most --max. Default: 0");
   parser.AddNumber("--max-attempts", 0, UINT64_MAX, &retry->max_attempts,
@@ -255,8 +240,10 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
   parser.Add("--max-age", "DURATION", &retry->max_age,
              "Start no retry later than this after the first failure. 0: unlimited.\n"
              "Default: 0");
-  parser.Check([growth, retry](FlagReader& reader) {
-    if (!CheckBackoff(*growth, retry->backoff, reader)) ResetContradictions(&retry->backoff);
+  parser.Check([kind, retry](FlagReader& reader) {
+    if (*kind == BackoffKind::kLinear) retry->backoff.growth = Growth::kLinear;
+    if (*kind == BackoffKind::kFixed) retry->backoff.factor = 1.0;
+    if (!CheckBackoff(*kind, retry->backoff, reader)) ResetContradictions(&retry->backoff);
     reader.Complain(Validate(*retry));
   });
 }
@@ -372,7 +359,7 @@ void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* cli
 void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place) {
   parser.Group("Where");
   AddUrlFlags(parser, kUrlHelp, &place->client);
-  const auto url = std::make_shared<FlagText>();
+  const auto url = std::make_shared<std::optional<std::string>>();
   parser.Add("--management", "URL", url.get(), kManagementHelp);
   parser.Resolve([url, waits, place](FlagReader& reader) {
     place->connection = ConnectionOf(place->client);

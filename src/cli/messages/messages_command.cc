@@ -23,22 +23,18 @@ bool HasEmpty(const std::vector<std::string>& texts) {
 void NameParkedQueue(MessagesOptions* options, FlagReader& reader) {
   if (options->parked_queue.empty()) options->parked_queue = options->work_queue + ".parked";
   if (options->is_waiting && options->action != MessageAction::kPark) return;
-  if (options->parked_queue.size() > kMaxNameSize) {
-    reader.Complain("--parked: the name of the parked queue is longer than 255 bytes");
+  if (!reader.given("--parked") && options->parked_queue.size() > kMaxNameSize) {
+    reader.Complain("--parked is required: QUEUE.parked is longer than 255 bytes");
   }
 }
 
 void AddPlace(FlagParser& parser, MessagesOptions* options) {
   AddPlaceFlags(parser, /*waits=*/false, &options->place);
-  parser.Add("--queue", "QUEUE", &options->work_queue,
-             options->is_waiting ? "Name the work queue that the messages wait for. Required"
-                                 : "Name the work queue whose messages were given up. Required");
-  parser.Check([options](FlagReader& reader) {
-    reader.Require("--queue", "name the work queue");
-    if (options->work_queue.size() > kMaxNameSize) {
-      reader.Complain("--queue: the name is longer than 255 bytes");
-    }
-  });
+  parser.AddName("--queue", "QUEUE", &options->work_queue,
+                 options->is_waiting
+                     ? "Name the work queue that the messages wait for. Required"
+                     : "Name the work queue whose messages were given up. Required");
+  parser.Check([](FlagReader& reader) { reader.Require("--queue", "name the work queue"); });
 }
 
 void AddFilter(FlagParser& parser, MessagesOptions* options) {
@@ -48,12 +44,8 @@ void AddFilter(FlagParser& parser, MessagesOptions* options) {
   parser.Add("--id", "ID", &filter->ids,
              "Match the x-retry-id or message-id, without a message-id the\n"
              "correlation-id. Repeatable");
-  parser.Add(
-      "--error", "TEXT",
-      [filter](const std::string& text, FlagReader& reader) {
-        reader.Read("--error", text, &filter->error);
-      },
-      "Match messages whose last error contains TEXT, case-insensitive");
+  parser.Add("--error", "TEXT", &filter->error,
+             "Match messages whose last error contains TEXT, case-insensitive");
   parser.Add("--older-than", "DURATION", &filter->older_than,
              "Match messages that " + event + " longer ago, such as 30m or 2d");
   parser.Add("--newer-than", "DURATION", &filter->newer_than,
@@ -146,18 +138,14 @@ void AddRemoval(FlagParser& parser, MessagesOptions* options) {
 }
 
 void AddBodyFormat(FlagParser& parser, MessagesOptions* options) {
-  parser.Add(
-      "--body", "auto|text|json|hex|raw",
-      [options](const std::string& text, FlagReader& reader) {
-        reader.ReadWord("--body", text,
-                        {{"auto", BodyFormat::kAuto},
-                         {"text", BodyFormat::kText},
-                         {"json", BodyFormat::kJson},
-                         {"hex", BodyFormat::kHex},
-                         {"raw", BodyFormat::kRaw}},
-                        &options->body);
-      },
-      "Set the format of the body; raw prints only its bytes. Default: auto");
+  parser.AddWord("--body",
+                 {{"auto", BodyFormat::kAuto},
+                  {"text", BodyFormat::kText},
+                  {"json", BodyFormat::kJson},
+                  {"hex", BodyFormat::kHex},
+                  {"raw", BodyFormat::kRaw}},
+                 &options->body,
+                 "Set the format of the body; raw prints only its bytes. Default: auto");
   parser.Add("--full", &options->full,
              "Print the whole body. Default: on a terminal its first 4096 bytes");
   parser.Check([](FlagReader& reader) {
@@ -167,21 +155,17 @@ void AddBodyFormat(FlagParser& parser, MessagesOptions* options) {
 }
 
 void AddColumns(FlagParser& parser, MessagesOptions* options) {
-  parser.Add("--by", options->is_waiting ? "error|attempt|due" : "error|attempt", &options->by,
-             options->is_waiting
-                 ? "Count the messages with the same last error, of the same attempt, or\n"
-                   "due at about the same time"
-                 : "Count the messages with the same last error or the same attempt");
+  Meanings<std::string> kinds = {{"error", "error"}, {"attempt", "attempt"}};
+  if (options->is_waiting) kinds.emplace_back("due", "due");
+  parser.AddWord("--by", kinds, &options->by,
+                 options->is_waiting
+                     ? "Count the messages with the same last error, of the same attempt, or\n"
+                       "due at about the same time"
+                     : "Count the messages with the same last error or the same attempt");
   parser.Add("--column", "NAME", &options->columns,
              "Show this property, such as correlation-id or type, or this header.\n"
              "Repeatable");
   parser.Check([options](FlagReader& reader) {
-    const bool is_known = options->by == "error" || options->by == "attempt" ||
-                          (options->by == "due" && options->is_waiting);
-    if (!options->by.empty() && !is_known) {
-      reader.Complain("--by '" + options->by + "': write error" +
-                      (options->is_waiting ? ", attempt or due" : " or attempt"));
-    }
     if (HasEmpty(options->columns)) {
       reader.Complain("--column '': name a property or a header");
     }
@@ -201,22 +185,34 @@ void AddOutput(FlagParser& parser, MessagesOptions* options) {
                    "error, queue, exchange, routing_key, bytes, due, delay_ms, delay_queue");
 }
 
+// Of arguments that begin with no subcommand: the help, or an error with a list of the subcommands.
+Parsed<MessagesOptions> ParseWithoutSubcommand(const MessagesCommand& command,
+                                               const Arguments& arguments) {
+  std::vector<std::string> names;
+  for (const auto& known : command.subcommands) names.push_back(known.name);
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  if (first != kDescribeFlags && first != "-h" && first != "--help") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        first.empty() || first.starts_with('-') ? "a command is missing"
+                                                : absl::StrCat("unknown command \"", first, "\""),
+        "; commands: ", absl::StrJoin(names, ", "), "; see ", command.name, " --help"));
+  }
+  const std::string words = absl::StrJoin(names, "|");
+  const std::string usage = absl::StrCat(command.name, " ", words, " --queue QUEUE [OPTIONS]");
+  FlagParser parser({.description = command.description, .usage = usage, .footer = command.footer});
+  std::optional<std::string> subcommand;
+  // The help contains its own list.
+  if (first == kDescribeFlags) parser.AddPositional(words, &subcommand, "What to do");
+  return parser.ParseInto({first}, [&command](FlagReader&) { return command.defaults; });
+}
+
 }  // namespace
 
 Parsed<MessagesOptions> ParseMessages(const MessagesCommand& command, const Arguments& arguments) {
   const auto subcommand = std::find_if(
       command.subcommands.begin(), command.subcommands.end(),
       [&](const auto& known) { return !arguments.empty() && known.name == arguments.front(); });
-  if (subcommand == command.subcommands.end()) {
-    OwnCommands own{.who = command.name,
-                    .names = {},
-                    .description = command.description,
-                    .footer = command.footer};
-    for (const auto& known : command.subcommands) own.names.push_back(known.name);
-    const absl::StatusOr<Answer> answer = ParseWithoutCommand(own, arguments);
-    if (!answer.ok()) return answer.status();
-    return *answer;
-  }
+  if (subcommand == command.subcommands.end()) return ParseWithoutSubcommand(command, arguments);
   const std::string usage =
       absl::StrCat(command.name, " ", subcommand->name, " --queue QUEUE [OPTIONS]");
   FlagParser parser(

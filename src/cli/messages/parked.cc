@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/name_size.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/message_text.h"
@@ -146,22 +145,11 @@ void CheckTarget(const TargetFlags& flags, FlagReader& reader, MessagesOptions* 
 
 void AddTarget(FlagParser& parser, MessagesOptions* options) {
   const auto flags = std::make_shared<TargetFlags>();
-  const auto add_name = [&](const std::string& flag, const std::string& value, bool may_be_empty,
-                            std::optional<std::string>* name, const std::string& help) {
-    parser.Add(
-        flag, value,
-        [flag, may_be_empty, name](const std::string& text, FlagReader& reader) {
-          name->emplace();
-          if (!text.empty() || !may_be_empty) reader.Read(flag, text, &**name);
-          if (text.size() > kMaxNameSize) reader.Complain(flag + ": is longer than 255 bytes");
-        },
-        help);
-  };
   parser.Group("Destination (default: the work queue, for each message that failed there)");
-  add_name("--to-queue", "QUEUE", false, &flags->queue, "Publish to this queue");
-  add_name("--to-exchange", "EXCHANGE", false, &flags->exchange, "Publish to this exchange");
-  add_name("--routing-key", "KEY", true, &flags->routing_key,
-           "With --to-exchange: publish with this routing key");
+  parser.AddName("--to-queue", "QUEUE", &flags->queue, "Publish to this queue");
+  parser.AddName("--to-exchange", "EXCHANGE", &flags->exchange, "Publish to this exchange");
+  parser.AddName("--routing-key", "KEY", &flags->routing_key,
+                 "With --to-exchange: publish with this routing key", /*may_be_empty=*/true);
   parser.Add("--trust-routing-keys", &flags->trust_routing_keys,
              "With --to-exchange: use the routing key of each message's first publish,\n"
              "x-retry-routing-key, which anyone who may publish to the work queue can forge");
@@ -172,12 +160,8 @@ void AddTarget(FlagParser& parser, MessagesOptions* options) {
 void AddReplacement(FlagParser& parser, MessagesOptions* options) {
   if (options->action == MessageAction::kReplay) {
     parser.Group("Replacement");
-    parser.Add(
-        "--body", "FILE",
-        [options](const std::string& text, FlagReader& reader) {
-          reader.Read("--body", text, &options->body_file);
-        },
-        "With one --id: replace the body by this file, - for stdin");
+    parser.Add("--body", "FILE", &options->body_file,
+               "With one --id: replace the body by this file, - for stdin");
   }
   parser.Check([options](FlagReader& reader) {
     const bool is_edit = options->action == MessageAction::kEdit;
@@ -191,8 +175,8 @@ void AddReplacement(FlagParser& parser, MessagesOptions* options) {
 }
 
 void AddParkedFlags(FlagParser& parser, MessagesOptions* options) {
-  parser.Add("--parked", "QUEUE", &options->parked_queue,
-             "Name the parked queue. Default: QUEUE.parked");
+  parser.AddName("--parked", "QUEUE", &options->parked_queue,
+                 "Name the parked queue. Default: QUEUE.parked");
   if (options->action != MessageAction::kReplay && options->action != MessageAction::kEdit) return;
   AddTarget(parser, options);
   AddReplacement(parser, options);

@@ -71,9 +71,9 @@ file, one JSON object per line; retryq send --lines publishes them to the work q
 void AddWaitingFlags(FlagParser& parser, MessagesOptions* options) {
   AddPrefixFlag(parser, &options->prefix);
   if (options->action == MessageAction::kPark) {
-    parser.Add("--parked", "QUEUE", &options->parked_queue,
-               "Name the parked queue, which is declared if it is missing.\n"
-               "Default: QUEUE.parked");
+    parser.AddName("--parked", "QUEUE", &options->parked_queue,
+                   "Name the parked queue, which is declared if it is missing.\n"
+                   "Default: QUEUE.parked");
   }
   parser.Check([options](FlagReader& reader) {
     if (options->action == MessageAction::kPark && options->parked_queue == options->work_queue) {

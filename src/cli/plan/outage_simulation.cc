@@ -76,21 +76,21 @@ class Calendar {
   std::map<std::int64_t, Heap> seconds_;
 };
 
-// Parses a rate per second, minute or hour to one per second.
-double ReadRate(const std::string& flag, const std::string& text, bool may_be_zero,
-                FlagReader& reader) {
+// Parses a rate per second, minute or hour to one per second. Returns what is wrong like Convert.
+template <typename Rate>
+std::string ConvertRate(const std::string& text, bool may_be_zero, Rate* rate) {
   constexpr std::pair<std::string_view, double> kUnits[] = {{"/s", 1}, {"/m", 60}, {"/h", 3600}};
   for (const auto& [unit, seconds] : kUnits) {
     double number = 0;
     if (!text.ends_with(unit)) continue;
     if (!absl::SimpleAtod(text.substr(0, text.size() - unit.size()), &number)) break;
-    const double rate = number / seconds;
-    if ((rate > 0 || (may_be_zero && rate == 0)) && rate <= 1e6) return rate;
+    number /= seconds;
+    if (!(number > 0 || (may_be_zero && number == 0)) || number > 1e6) break;
+    *rate = number;
+    return "";
   }
-  reader.Complain(absl::StrCat(flag, " '", text, "': write a rate ",
-                               may_be_zero ? "" : "above 0 and ",
-                               "up to 1000000/s, such as 200/s, 30/m or 5000/h"));
-  return 0;
+  return absl::StrCat("write a rate ", may_be_zero ? "" : "above 0 and ",
+                      "up to 1000000/s, such as 200/s, 30/m or 5000/h");
 }
 
 absl::Status TooLarge(std::uint64_t limit, const char* what) {
@@ -363,15 +363,16 @@ OutageOptions ReadSimulate(const std::string& text, FlagReader& reader) {
     const auto& [key, value] = setting;
     const std::string flag = "--simulate " + key;
     if (key == "outage") {
-      reader.Read(flag, value, &options.outage);
+      reader.Refuse(flag, value, Convert(value, &options.outage));
     } else if (key == "burst") {
-      reader.Read(flag, value, 0, SimulationLimits().messages, &options.burst);
+      reader.Refuse(flag, value,
+                    ConvertNumber(value, 0, SimulationLimits().messages, &options.burst));
     } else if (key == "rate") {
-      options.rate = ReadRate(flag, value, /*may_be_zero=*/true, reader);
+      reader.Refuse(flag, value, ConvertRate(value, /*may_be_zero=*/true, &options.rate));
     } else if (key == "capacity") {
-      options.capacity = ReadRate(flag, value, /*may_be_zero=*/false, reader);
+      reader.Refuse(flag, value, ConvertRate(value, /*may_be_zero=*/false, &options.capacity));
     } else if (key == "speed") {
-      options.speed = ReadRate(flag, value, /*may_be_zero=*/false, reader);
+      reader.Refuse(flag, value, ConvertRate(value, /*may_be_zero=*/false, &options.speed));
     } else {
       reader.Complain(absl::StrCat("--simulate: unknown key \"", key,
                                    "\"; write KEY=VALUE with commas between; keys: outage, rate, "

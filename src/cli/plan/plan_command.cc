@@ -69,13 +69,13 @@ Example: the effect of a circuit breaker
 
 void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
   parser.Group("Outage");
-  parser.Add(
-      "--simulate", "KEY=VALUE,...",
-      [options](const std::string& text, FlagReader& reader) {
-        options->outage = ReadSimulate(text, reader);
-      },
-      "Simulate an outage, such as outage=10m,rate=200/s,capacity=500/s:\n"
-      "the load on the downstream, waiting and parked messages, the recovery");
+  const auto simulate = std::make_shared<std::optional<std::string>>();
+  parser.Add("--simulate", "KEY=VALUE,...", simulate.get(),
+             "Simulate an outage, such as outage=10m,rate=200/s,capacity=500/s:\n"
+             "the load on the downstream, waiting and parked messages, the recovery");
+  parser.Resolve([simulate, options](FlagReader& reader) {
+    if (*simulate) options->outage = ReadSimulate(**simulate, reader);
+  });
   AddBreakerFlags(parser,
                   "With --simulate: simulate the same outage again with the circuit\n"
                   "breaker of retryq work --breaker, and compare",

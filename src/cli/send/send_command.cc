@@ -68,7 +68,7 @@ Example: a message for each line of a file; declares the queue if it is missing
 struct SendFlags {
   SendOptions options;
   std::vector<std::string> headers, typed_headers;
-  FlagText body;
+  std::optional<std::string> body;
   std::size_t in_flight = 2000;
   std::optional<QueueType> declare;
   bool lines = false;
@@ -110,18 +110,11 @@ void CheckTarget(const SendFlags& flags, FlagReader& reader) {
 void AddTargetFlags(FlagParser& parser, SendFlags* flags) {
   OutgoingMessage* const message = &flags->options.message;
   parser.Group("Target");
-  parser.Add("--queue", "QUEUE", &message->routing_key, "Publish to this queue");
-  parser.Add(
-      "--exchange", "EXCHANGE",
-      [message](const std::string& text, FlagReader& reader) {
-        message->exchange = text;
-        if (text.empty()) reader.Complain("--exchange '' is the default exchange; use --queue");
-      },
-      "Publish to this exchange");
-  parser.Add(
-      "--routing-key", "KEY",
-      [message](const std::string& text, FlagReader&) { message->routing_key = text; },
-      "With --exchange: publish with this routing key");
+  parser.AddName("--queue", "QUEUE", &message->routing_key, "Publish to this queue");
+  parser.AddName("--exchange", "EXCHANGE", &message->exchange,
+                 "Publish to this exchange. For the default exchange, use --queue");
+  parser.AddName("--routing-key", "KEY", &message->routing_key,
+                 "With --exchange: publish with this routing key", /*may_be_empty=*/true);
   AddDeclareFlags(parser, &flags->declare);
   AddBrokerFlags(parser, &flags->options.client, &flags->options.wait, &flags->heartbeat);
   parser.Check([flags, message](FlagReader& reader) {
@@ -143,10 +136,9 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
              "Default: 0");
   parser.Add(
       "--at", "TIME",
-      [publish](const std::string& text, FlagReader& reader) {
+      [publish](const std::string& text) {
         publish->at = ParseIsoTime(text);
-        if (publish->at) return;
-        reader.Complain("--at '" + text + "': write a time such as 2027-01-31T08:00:00Z");
+        return publish->at ? "" : "write a time such as 2027-01-31T08:00:00Z";
       },
       "Deliver the message not before this time, such as 2027-01-31T08:00:00Z");
   parser.Add("--round-up", &publish->round_up,
@@ -156,7 +148,7 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
     const bool is_delayed = reader.given("--delay") || reader.given("--at");
     reader.RefuseTogether("--at", "--delay");
     reader.RequireFor("--round-up", is_delayed || flags->lines, "--delay or --at");
-    if (is_delayed) reader.Refuse("--expiration", "a delay", "which it would end early");
+    if (is_delayed) reader.RefuseBeside("--expiration", "a delay", "which it would end early");
     for (const char* flag : {"--delay", "--at"}) {
       reader.RefuseTogether(flag, "--lines", "whose lines contain it");
     }
@@ -180,21 +172,9 @@ void ReadHeaders(const SendFlags& flags, FlagReader& reader, amqp::Table* table)
     if (value.ok()) {
       table->Set(header->first, *std::move(value));
     } else {
-      reader.Complain("--header-json '" + text + "': " + std::string(value.status().message()));
+      reader.Refuse("--header-json", text, std::string(value.status().message()));
     }
   }
-}
-
-void CheckNames(const OutgoingMessage& message, FlagReader& reader) {
-  const auto check = [&reader](const std::string& flag, const std::string& name) {
-    if (name.size() <= kMaxNameSize) return;
-    reader.Complain(
-        absl::StrCat(flag, " has ", name.size(), " bytes; AMQP allows at most ", kMaxNameSize));
-  };
-  check("--exchange", message.exchange);
-  check(message.exchange.empty() ? "--queue" : "--routing-key", message.routing_key);
-  for (const TextFlag& each : kTextFlags) check(each.flag, message.*each.text);
-  for (const auto& [name, value] : message.headers.fields()) check("--header", name);
 }
 
 void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
@@ -205,25 +185,24 @@ void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
              "Add a header with the type of a JSON value: 7, 1.5, true, null,\n"
              "\"7\", [1,2], {\"a\":1}. Repeatable");
   for (const TextFlag& each : kTextFlags) {
-    parser.Add(each.flag, each.value, &(message->*each.text), each.help);
+    parser.AddName(each.flag, each.value, &(message->*each.text), each.help);
   }
   parser.AddNumber("--priority", 0, UINT8_MAX, &message->priority,
                    "Set the priority, for queues with priorities. Range: 0 to 255");
   parser.Add(
       "--timestamp", "TIME",
-      [message](const std::string& text, FlagReader& reader) {
+      [message](const std::string& text) {
         message->timestamp = text == "now" ? absl::Now() : ParseTimestamp(text);
-        if (message->timestamp) return;
-        reader.Complain("--timestamp '" + text +
-                        "': write now, a time such as 2027-01-31T08:00:00Z, or seconds since 1970");
+        return message->timestamp
+                   ? ""
+                   : "write now, a time such as 2027-01-31T08:00:00Z, or seconds since 1970";
       },
       "Set when the message was created: now, RFC 3339 or seconds since 1970");
   parser.Add(
       "--expiration", "DURATION",
-      [message](const std::string& text, FlagReader& reader) {
+      [message](const std::string& text) {
         message->expiration = ParseExpiration(text);
-        if (message->expiration) return;
-        reader.Complain("--expiration '" + text + "': write a duration such as 30s");
+        return message->expiration ? "" : "write a duration such as 30s";
       },
       "Let the broker drop the message after this time in its queue. Cannot\n"
       "be combined with a delay");
@@ -232,7 +211,9 @@ void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
              "restarts");
   parser.Check([flags, message](FlagReader& reader) {
     ReadHeaders(*flags, reader, &message->headers);
-    CheckNames(*message, reader);
+    for (const auto& [name, value] : message->headers.fields()) {
+      if (name.size() > kMaxNameSize) reader.Refuse("--header", name, "is longer than 255 bytes");
+    }
   });
 }
 

@@ -61,17 +61,16 @@ absl::StatusOr<std::string> ParseOtlpUrl(const std::string& text) {
 }
 
 void AddOtlpFlag(FlagParser& parser, const std::string& help, std::string* url) {
-  parser.Add(
-      "--otlp", "URL",
-      [url](const std::string& text, FlagReader& reader) {
-        absl::StatusOr<std::string> parsed = ParseOtlpUrl(text);
-        if (parsed.ok()) {
-          *url = *std::move(parsed);
-        } else {
-          reader.Complain(absl::StrCat("--otlp: ", std::string(parsed.status().message())));
-        }
-      },
-      help);
+  parser.Add("--otlp", "URL", url, help);
+  parser.Resolve([url](FlagReader& reader) {
+    if (url->empty()) return;
+    absl::StatusOr<std::string> parsed = ParseOtlpUrl(*url);
+    if (parsed.ok()) {
+      *url = *std::move(parsed);
+    } else {  // without the URL, which may contain a password
+      reader.Complain(absl::StrCat("--otlp: ", std::string(parsed.status().message())));
+    }
+  });
 }
 
 #ifdef RETRYQ_OTLP

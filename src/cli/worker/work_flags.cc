@@ -99,15 +99,8 @@ Keep four processes running, with up to 16 messages each:
 )",
 };
 
-void CheckNames(const ConsumerOptions& consumer, FlagReader& reader) {
-  for (const auto& [flag, name] :
-       {std::pair("--queue", consumer.queue), std::pair("--work-exchange", consumer.work_exchange),
-        std::pair("--parked", consumer.parked_queue)}) {
-    if (name.size() > kMaxNameSize) {
-      reader.Complain(absl::StrCat(flag, ": the name is longer than ", kMaxNameSize, " bytes"));
-    }
-  }
-  if (consumer.queue.size() <= kMaxNameSize && !reader.given("--parked") &&
+void CheckParkedName(const ConsumerOptions& consumer, FlagReader& reader) {
+  if (!reader.given("--parked") &&
       consumer.queue.size() + std::string_view(".parked").size() > kMaxNameSize) {
     reader.Complain(absl::StrCat("--queue: with the suffix \".parked\" the name is longer than ",
                                  kMaxNameSize, " bytes; name the parked queue with --parked"));
@@ -115,21 +108,21 @@ void CheckNames(const ConsumerOptions& consumer, FlagReader& reader) {
 }
 
 void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
-  parser.Add("--queue", "QUEUE", &consumer->queue,
-             "Consume from this queue. It must exist, unless --declare is set. A\n"
-             "worker requires it");
+  parser.AddName("--queue", "QUEUE", &consumer->queue,
+                 "Consume from this queue. It must exist, unless --declare is set. A\n"
+                 "worker requires it");
   const auto declare = std::make_shared<std::optional<QueueType>>();
   AddDeclareFlags(parser, declare.get());
-  parser.Add("--work-exchange", "EXCHANGE", &consumer->work_exchange,
-             "Return retries through this exchange. Workers of other queues that are\n"
-             "bound to it ack and ignore them. Default: directly to QUEUE");
+  parser.AddName("--work-exchange", "EXCHANGE", &consumer->work_exchange,
+                 "Return retries through this exchange. Workers of other queues that are\n"
+                 "bound to it ack and ignore them. Default: directly to QUEUE");
   parser.Add("--share-retries", &consumer->share_retries,
              "Handle retries of other queues, which a work exchange routes here,\n"
              "too. The attempts of all queues count together");
   parser.Add("--former-queue", "QUEUE", &consumer->former_queues,
              "Previous name of QUEUE; its attempt counts are kept. Repeatable");
   parser.Check([consumer, declare](FlagReader& reader) {
-    CheckNames(*consumer, reader);
+    CheckParkedName(*consumer, reader);
     if (consumer->parked_queue.empty() && !consumer->queue.empty()) {
       consumer->parked_queue = consumer->queue + ".parked";
     }
@@ -143,21 +136,28 @@ void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
 // They stand in the group of AddRetryFlags.
 void AddLimitFlags(FlagParser& parser, WorkOptions* options) {
   ConsumerOptions& consumer = options->consumer;
-  parser.Add("--on-limit", "park|reject|discard", &consumer.retry.on_limit,
-             "Set what happens to a message after its last attempt: park, reject (to\n"
-             "the dead-letter exchange of QUEUE, if it has one) or discard. Default:\n"
-             "park");
-  parser.Add("--parked", "QUEUE", &consumer.parked_queue,
-             "Park messages in this queue; declared if missing. Default:\n"
-             "QUEUE.parked");
+  parser.AddWord(
+      "--on-limit",
+      {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}},
+      &consumer.retry.on_limit,
+      "Set what happens to a message after its last attempt: park, reject (to\n"
+      "the dead-letter exchange of QUEUE, if it has one) or discard. Default:\n"
+      "park");
+  parser.AddName("--parked", "QUEUE", &consumer.parked_queue,
+                 "Park messages in this queue; declared if missing. Default:\n"
+                 "QUEUE.parked");
   parser.Add("--on-parked", "COMMAND", &options->on_parked,
              "Run this command line of /bin/sh for each parked message, with the\n"
              "same stdin, environment and --timeout, one at a time. Its exit status\n"
              "has no effect");
-  parser.Add("--count-redeliveries", "counted|always|never", &consumer.retry.count_redeliveries,
-             "Count redeliveries after a worker has died as failures: counted (if\n"
-             "the queue is a quorum queue, which counts them), always (classic\n"
-             "queues, too) or never. Default: counted");
+  parser.AddWord("--count-redeliveries",
+                 {{"counted", CountRedeliveries::kWhereCounted},
+                  {"always", CountRedeliveries::kAlways},
+                  {"never", CountRedeliveries::kNever}},
+                 &consumer.retry.count_redeliveries,
+                 "Count redeliveries after a worker has died as failures: counted (if\n"
+                 "the queue is a quorum queue, which counts them), always (classic\n"
+                 "queues, too) or never. Default: counted");
   parser.Add("--earlier-count", "HEADER", &consumer.retry.earlier_counts,
              "Start with the number of failures in this header, which another retry\n"
              "system has set: x-retry-count, x-death, x-delivery-count or any other.\n"
@@ -246,18 +246,21 @@ void AddRunningFlags(FlagParser& parser, WorkOptions* options) {
 void AddOutputFlags(FlagParser& parser, const std::string& json, WorkOptions* options) {
   parser.Group("Output");
   parser.Add("--json", &options->json, json);
-  parser.Add("--log-level", "LEVEL", &options->log_from,
-             "Log events from this level on: debug, info, warning or error. Default:\n"
-             "info; with --json debug, which is every event");
+  parser.AddWord("--log-level",
+                 {{"debug", Severity::kDebug},
+                  {"info", Severity::kInfo},
+                  {"warning", Severity::kWarning},
+                  {"error", Severity::kError}},
+                 &options->log_from,
+                 "Log events from this level on: debug, info, warning or error. Default:\n"
+                 "info; with --json debug, which is every event",
+                 "LEVEL");
   parser.Add(
       "--metrics", "PORT",
-      [options](const std::string& text, FlagReader& reader) {
+      [options](const std::string& text) {
         absl::StatusOr<MetricsAddress> address = ParseMetricsAddress(text);
-        if (address.ok()) {
-          options->metrics = *std::move(address);
-        } else {
-          reader.Complain("--metrics '" + text + "': " + std::string(address.status().message()));
-        }
+        if (address.ok()) options->metrics = *address;
+        return std::string(address.status().message());
       },
       "Serve Prometheus metrics at http://…:PORT/metrics. /healthz returns\n"
       "200 while messages are consumed, otherwise 503 and the reason.\n"

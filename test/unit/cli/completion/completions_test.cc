@@ -167,11 +167,5 @@ TEST(Completions, OfEverySubcommandHaveItsHelp) {
   }
 }
 
-TEST(ChoicesOf, AreTheLiteralWords) {
-  EXPECT_THAT(ChoicesOf({.value = "park|reject"}), ElementsAre("park", "reject"));
-  EXPECT_THAT(ChoicesOf({.value = "PART|full"}), ElementsAre("full"));
-  EXPECT_THAT(ChoicesOf({.value = "KEY=VALUE,..."}), IsEmpty());
-}
-
 }  // namespace completions_test
 }  // namespace retryq::cli

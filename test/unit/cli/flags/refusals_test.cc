@@ -69,7 +69,7 @@ constexpr Refusal kRefusals[] = {
     {"work --queue q --declare-type quorum -- true", "--declare-type requires --declare"},
     {"work --queue q --declare --no-declare -- true",
      "--declare cannot be combined with --no-declare"},
-    {"work --queue q --parked LONG -- true", "--parked: the name is longer than 255 bytes"},
+    {"work --queue q --parked LONG -- true", "--parked 'nnn\n': is longer than 255 bytes"},
     {"work --queue q --max-body 1GiB -- true",
      "--max-body '1GiB': write a number of bytes above 0, such as 1000, 64KiB or 64MiB, and at "
      "most 512MiB"},
@@ -112,7 +112,7 @@ constexpr Refusal kRefusals[] = {
     {"send --exchange shop body", "--routing-key is required"},
     {"send --queue q --exchange x --routing-key k b",
      "--exchange cannot be combined with --queue\n--routing-key cannot be combined with --queue"},
-    {"send --exchange '' --routing-key k b", "--exchange '' is the default"},
+    {"send --exchange '' --routing-key k b", "--exchange '': must not be empty"},
     {"send --exchange x --routing-key k --declare b", "--declare requires --queue"},
     {"send --queue q --declare-type quorum --in-flight 7 --round-up b",
      "--declare-type requires --declare\n--in-flight requires --lines\n"
@@ -124,14 +124,14 @@ constexpr Refusal kRefusals[] = {
      "--header-json 'n=seven': the value is not JSON\n--header-json 'x': write NAME=JSON\n"
      "--header 'novalue': write NAME=VALUE\n--header '=x': write NAME=VALUE"},
     {"send --queue q --header-json u=18446744073709551615 --header LONG=v --priority 256 b",
-     "--header-json 'u=18446744073709551615': the number\n--header has 256 bytes\n"
+     "--header-json 'u=18446744073709551615': the number\n--header 'nnn\n"
      "--priority '256'"},
     {"send --queue q --expiration soon --timestamp yesterday --at tomorrow --type LONG b",
-     "--expiration 'soon'\n--timestamp 'yesterday'\n--at 'tomorrow'\n--type has 256 bytes"},
+     "--expiration 'soon'\n--timestamp 'yesterday'\n--at 'tomorrow'\n--type 'nnn"},
     {"send --queue q --expiration 1s --delay 5s --at 2026-12-31T08:00:00Z b",
      "--expiration cannot be combined with a delay\n--at cannot be combined with --delay"},
     {"send --queue LONG --delay 5 --prefix amq.x b more",
-     "--queue has 256 bytes; AMQP allows at most 255\n--delay '5': write a duration\n--prefix\n"
+     "--queue 'nnn\n': is longer than 255 bytes\n--delay '5': write a duration\n--prefix\n"
      "'more': unexpected here"},
 
     {"declare --routing-key k --exchange-type topic --exchange shop --queue-type stream more",
@@ -165,8 +165,8 @@ constexpr Refusal kRefusals[] = {
     {"parked", "list, show, replay, edit, drop"},
     {"parked lst", "\"lst\""},
     {"parked list --limit 0", "--queue is required\n--limit '0'"},
-    {"parked list --queue LONG", "--queue: the name is longer than 255 bytes"},
-    {"parked list --queue q --parked LONG", "the name of the parked queue is longer than 255"},
+    {"parked list --queue LONG", "--queue 'nnn\n': is longer than 255 bytes"},
+    {"parked list --queue q --parked LONG", "--parked 'nnn\n': is longer than 255 bytes"},
     {"parked list --queue q --older-than long --newer-than '' --header =x --column ''",
      "--older-than 'long'\n--newer-than ''\n--header '=x'\n--column ''"},
     {"parked list --queue q --error '' --id '' --by due --rate 1",
