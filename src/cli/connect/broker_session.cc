@@ -277,10 +277,8 @@ bool IsThrowAway(const DelayQueueName& name) {
          name.ttl <= absl::Milliseconds(kLongestTtl);
 }
 
-void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait,
-                    absl::Duration* heartbeat) {
-  AddUrlFlags(parser, "Connect to amqp://user:password@host:port/vhost. Repeatable", client,
-              heartbeat);
+void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait) {
+  AddUrlFlags(parser, "Connect to amqp://user:password@host:port/vhost. Repeatable", client);
   parser.Add("--wait", "DURATION", wait,
              "Wait this long for a broker that cannot be reached. Default: 1s500ms");
 }

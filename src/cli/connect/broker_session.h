@@ -159,9 +159,7 @@ bool IsThrowAway(const DelayQueueName& name);
 inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
 
 // Adds --url, --url-file and --wait, for a command that does one operation on a broker.
-// `*heartbeat`, if not null, becomes the heartbeat in the URLs.
-void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait,
-                    absl::Duration* heartbeat = nullptr);
+void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait);
 
 // For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
 // refuses the connection or cannot be reached for `wait`. Reports longer waits on stderr. After the

@@ -82,65 +82,40 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The texts of --url and --url-file.
-struct UrlTexts {
-  std::vector<std::string> urls;
-  std::optional<std::string> file;
-};
-
-// The addresses of the broker and their source for error messages.
-struct Addresses {
-  std::vector<std::string> urls;
-  std::string source = "--url";
-  std::string file = {};
-};
-
-// Reads the addresses from the first source that has some; none if all are empty.
-absl::StatusOr<Addresses> FindAddresses(const UrlTexts& texts) {
-  if (!texts.urls.empty() && !texts.file) return Addresses{.urls = texts.urls};
-  Addresses found{.urls = {}, .source = "--url-file", .file = texts.file.value_or("")};
-  if (!texts.file) {
-    found.source = "RETRYQ_URL_FILE";
-    found.file = Variable("RETRYQ_URL_FILE");
-  }
-  if (texts.file || !found.file.empty()) {
-    absl::StatusOr<std::vector<std::string>> urls = UrlsInFile(found.file);
-    if (!urls.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(found.source, ": ", std::string(urls.status().message())));
-    }
-    found.urls = *std::move(urls);
-    return found;
-  }
-  if (std::string url = Variable("RETRYQ_URL"); !url.empty()) {
-    return Addresses{.urls = {std::move(url)}, .source = "RETRYQ_URL"};
-  }
-  return Addresses();
-}
-
 absl::StatusOr<amqp::ConnectionOptions> ParsedUrls(const ClientOptions& client) {
   std::vector<std::string> urls = client.more_urls;
   urls.insert(urls.begin(), client.url);
   return amqp::ParseUris(urls);
 }
 
-void ReadUrls(const UrlTexts& texts, FlagReader& reader, ClientOptions* client,
-              absl::Duration* heartbeat) {
+// Reads the addresses of the broker from the first source that has some. `urls` and `file` are
+// those of --url and --url-file.
+void ReadUrls(std::vector<std::string> urls, std::string file, FlagReader& reader,
+              ClientOptions* client) {
   if (!reader.RefuseTogether("--url", "--url-file")) return;
-  const absl::StatusOr<Addresses> found = FindAddresses(texts);
-  if (!found.ok()) return reader.Complain(std::string(found.status().message()));
-  if (!found->file.empty()) {
-    client->url_source = [file = found->file] { return UrlsInFile(file); };
+  std::string source = file.empty() ? "--url" : "--url-file";
+  if (urls.empty() && file.empty()) {
+    source = "RETRYQ_URL_FILE";
+    file = Variable("RETRYQ_URL_FILE");
   }
-  if (!found->urls.empty()) {
-    client->url = found->urls.front();
-    client->more_urls.assign(found->urls.begin() + 1, found->urls.end());
+  if (!file.empty()) {
+    absl::StatusOr<std::vector<std::string>> found = UrlsInFile(file);
+    if (!found.ok()) {
+      return reader.Complain(absl::StrCat(source, ": ", std::string(found.status().message())));
+    }
+    urls = *std::move(found);
+    client->url_source = [file] { return UrlsInFile(file); };
   }
-  const absl::StatusOr<amqp::ConnectionOptions> connection = ParsedUrls(*client);
-  if (!connection.ok()) {
-    return reader.Complain(found->source + ": " + std::string(connection.status().message()));
+  if (urls.empty()) {
+    source = "RETRYQ_URL";
+    if (std::string url = Variable("RETRYQ_URL"); !url.empty()) urls.push_back(std::move(url));
   }
-  if (heartbeat != nullptr) *heartbeat = connection->heartbeat;
+  if (!urls.empty()) {
+    client->url = urls.front();
+    client->more_urls.assign(urls.begin() + 1, urls.end());
+  }
+  const absl::Status status = ParsedUrls(*client).status();
+  if (!status.ok()) reader.Complain(absl::StrCat(source, ": ", std::string(status.message())));
 }
 
 // The time limit of name lookups, as a host may have several names.
@@ -248,8 +223,8 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
   });
 }
 
-void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
-                        DelayQueueOptions* options) {
+void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client) {
+  DelayQueueOptions* const options = &client->delay_queues;
   parser.Group("Delay queues");
   parser.Add("--prefix", "PREFIX", &options->prefix,
              "Begin the names of delay queues with this: PREFIX.MILLISECONDS, or for quorum\n"
@@ -284,14 +259,14 @@ void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
   parser.Add("--no-exact-queues", no_exact_queues.get(),
              "Use no own queues for the delays of the policy. If every worker with this prefix\n"
              "sets it, --max-delay-queues limits their queues together");
-  parser.Check([no_declare, no_exact_queues, heartbeat, options](FlagReader& reader) {
+  parser.Check([no_declare, no_exact_queues, client, options](FlagReader& reader) {
     const bool quorum = options->queue_type == QueueType::kQuorum;
     reader.RequireFor("--outage", quorum, "--queue-type quorum");
     reader.RequireFor("--share-delay-queues", quorum,
                       "--queue-type quorum, as classic delay queues are always shared");
     options->declare = !*no_declare;
     options->exact_queues = !*no_exact_queues;
-    reader.Complain(Validate(*options, *heartbeat));
+    reader.Complain(Validate(*options, ConnectionOf(*client).heartbeat));
   });
 }
 
@@ -343,17 +318,16 @@ void AddBreakerFlags(FlagParser& parser, const std::string& help,
   });
 }
 
-void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client,
-                 absl::Duration* heartbeat) {
-  const auto texts = std::make_shared<UrlTexts>();
-  parser.Add("--url", "URL", &texts->urls,
+void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client) {
+  const auto urls = std::make_shared<std::vector<std::string>>();
+  const auto file = std::make_shared<std::string>();
+  parser.Add("--url", "URL", urls.get(),
              help + "\nDefault: $RETRYQ_URL, otherwise amqp://guest:guest@localhost:5672/");
-  parser.Add("--url-file", "FILE", &texts->file,
+  parser.Add("--url-file", "FILE", file.get(),
              "Read the URLs from this file, one per line, again at each connect, so that a\n"
              "password may change. Default: $RETRYQ_URL_FILE");
-  parser.Resolve([texts, client, heartbeat](FlagReader& reader) {
-    ReadUrls(*texts, reader, client, heartbeat);
-  });
+  parser.Resolve(
+      [urls, file, client](FlagReader& reader) { ReadUrls(*urls, *file, reader, client); });
 }
 
 void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place) {

@@ -23,10 +23,8 @@ namespace retryq::cli {
 // --max-age.
 void AddRetryFlags(FlagParser& parser, RetryOptions* retry);
 
-// Group "Delay queues": --prefix, --queue-type, --outage, --margin, --max-length, …. `heartbeat` is
-// the connection's, which the margin must exceed: see AddUrlFlags.
-void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
-                        DelayQueueOptions* options);
+// Group "Delay queues": --prefix, --queue-type, --outage, --margin, --max-length, …
+void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client);
 
 // --prefix of a command that only reads delay queues.
 void AddPrefixFlag(FlagParser& parser, std::string* prefix);
@@ -41,9 +39,7 @@ void AddBreakerFlags(FlagParser& parser, const std::string& help,
 
 // --url and --url-file. Without them the addresses come from RETRYQ_URL_FILE, RETRYQ_URL or the
 // library's default, in this order. A file is read again before each attempt to connect.
-// `*heartbeat`, if not null, becomes the heartbeat in the URLs.
-void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client,
-                 absl::Duration* heartbeat = nullptr);
+void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client);
 
 // The broker and its management API.
 struct BrokerPlace {

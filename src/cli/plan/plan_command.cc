@@ -390,16 +390,15 @@ std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOpt
 Parsed<PlanOptions> ParsePlan(const Arguments& arguments) {
   PlanOptions options;
   ClientOptions client;
-  absl::Duration heartbeat;
   FlagParser parser(kPlanHelp);
   AddRetryFlags(parser, &options.retry);
-  AddDelayQueueFlags(parser, &heartbeat, &options.delay_queues);
+  AddDelayQueueFlags(parser, &client);
   AddPlanFlags(parser, &options);
-  AddUrlFlags(parser, "With --definitions: take the vhost from this address.", &client, &heartbeat);
+  AddUrlFlags(parser, "With --definitions: take the vhost from this address.", &client);
   parser.Check([&](FlagReader& reader) {
+    options.delay_queues = client.delay_queues;
+    options.vhost = ConnectionOf(client).vhost;
     CheckPlanFlags(&options, reader);
-    const auto connection = amqp::ParseUri(client.url);
-    if (connection.ok()) options.vhost = connection->vhost;
   });
   return parser.ParseInto(arguments, [&](FlagReader&) { return options; });
 }

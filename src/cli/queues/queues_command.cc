@@ -205,16 +205,11 @@ void AddOutputFlags(FlagParser& parser, QueuesOptions* options) {
 
 Parsed<QueuesOptions> ParseQueues(const Arguments& arguments) {
   QueuesOptions options;
-  BrokerPlace place;
   FlagParser parser(kQueuesHelp);
-  AddPlaceFlags(parser, /*waits=*/false, &place);
+  AddPlaceFlags(parser, /*waits=*/false, &options.place);
   AddPrefixFlag(parser, &options.prefix);
   AddOutputFlags(parser, &options);
-  return parser.ParseInto(arguments, [&](FlagReader&) {
-    options.management = std::move(place.management);
-    options.vhost = place.connection.vhost;
-    return options;
-  });
+  return parser.ParseInto(arguments, [&](FlagReader&) { return options; });
 }
 
 absl::StatusOr<std::string> Queues(const QueuesOptions& options) {
@@ -223,16 +218,17 @@ absl::StatusOr<std::string> Queues(const QueuesOptions& options) {
     return "";
   }
   EventLoop loop;
-  ManagementApi api(loop, options.management);
+  ManagementApi api(loop, options.place.management);
   const auto list = FetchDelayQueues(api, options);
   if (!list.ok()) return list.status();
-  return options.json ? JsonText(*list) : TableText(*list, options.prefix, options.vhost);
+  return options.json ? JsonText(*list) : TableText(*list, options);
 }
 
 absl::StatusOr<DelayQueueList> FetchDelayQueues(ManagementApi& api, const QueuesOptions& options) {
   DelayQueueList list;
   const absl::Status status = VisitQueues(
-      api, options.vhost, options.prefix + ".", [&](const nlohmann::json& json, absl::Time at) {
+      api, options.place.connection.vhost, options.prefix + ".",
+      [&](const nlohmann::json& json, absl::Time at) {
         if (std::optional<DelayQueueStatus> queue = ReadDelayQueue(json, options.prefix, at)) {
           list.queues.push_back(*std::move(queue));
         }
@@ -259,10 +255,10 @@ QueuesTable MakeTable(const DelayQueueList& list) {
   return table;
 }
 
-std::string TableText(const DelayQueueList& list, const std::string& prefix,
-                      const std::string& vhost) {
+std::string TableText(const DelayQueueList& list, const QueuesOptions& options) {
   if (list.queues.empty()) {
-    return absl::StrCat("no delay queues '", Printable(prefix), ".*' in vhost '", Printable(vhost),
+    return absl::StrCat("no delay queues '", Printable(options.prefix), ".*' in vhost '",
+                        Printable(options.place.connection.vhost),
                         "': nothing has failed lately, or another --prefix or vhost is in use\n");
   }
   const QueuesTable table = MakeTable(list);

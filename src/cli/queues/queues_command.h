@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/management/http_client.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/management/management_api.h"
 #include "retryq/broker/delay_queue_name.h"
 
@@ -72,8 +72,7 @@ std::vector<std::string> Oddities(const DelayQueueStatus& queue);
 
 // The options of `retryq queues`.
 struct QueuesOptions {
-  ManagementUrl management;
-  std::string vhost = "/";
+  BrokerPlace place;
   std::string prefix = "retry";
   bool json = false;
   bool watch = false;
@@ -109,8 +108,7 @@ QueuesTable MakeTable(const DelayQueueList& list);
 
 // The table as text, followed by the oddities of the queues; without queues, an explanation why
 // that is fine.
-std::string TableText(const DelayQueueList& list, const std::string& prefix,
-                      const std::string& vhost);
+std::string TableText(const DelayQueueList& list, const QueuesOptions& options);
 
 // One JSON object, in one line: {"time","queues":[…],"totals":{…}}.
 std::string JsonText(const DelayQueueList& list);

@@ -295,7 +295,7 @@ std::vector<QueuesScreen::Row> QueuesScreen::Rows(const QueuesTable& table) cons
 std::string QueuesScreen::Title() const {
   const std::string time = absl::FormatTime("%H:%M:%S", list_.at, absl::LocalTimeZone());
   return absl::StrCat("retryq queues  ", Printable(options_.prefix, 100), ".*  vhost '",
-                      Printable(options_.vhost, 100), "'  ", time, "  ",
+                      Printable(options_.place.connection.vhost, 100), "'  ", time, "  ",
                       paused_ ? "paused" : "every " + DurationText(options_.interval));
 }
 
@@ -333,7 +333,7 @@ class Watch {
  public:
   explicit Watch(const QueuesOptions& options)
       : options_(options),
-        api_(loop_, options.management, {.say_waiting = false}) {}  // the screen shows it
+        api_(loop_, options.place.management, {.say_waiting = false}) {}  // the screen shows it
 
   absl::Status Run() {
     absl::StatusOr<DelayQueueList> list = FetchDelayQueues(api_, options_);
@@ -391,8 +391,7 @@ class Watch {
     }
     // A slow reader misses some lists, and does not delay signals.
     if (!lists_.Flush(absl::ZeroDuration())) return;
-    lists_.Write(options_.json ? JsonText(*list)
-                               : TableText(*list, options_.prefix, options_.vhost));
+    lists_.Write(options_.json ? JsonText(*list) : TableText(*list, options_));
     lists_.Flush(kUsualWrite);
     if (lists_.error() == 0) return;
     written_ = absl::DataLossError(

@@ -72,7 +72,6 @@ struct SendFlags {
   std::size_t in_flight = 2000;
   std::optional<QueueType> declare;
   bool lines = false;
-  absl::Duration heartbeat = amqp::ConnectionOptions().heartbeat;
 };
 
 // The properties that are texts.
@@ -116,7 +115,7 @@ void AddTargetFlags(FlagParser& parser, SendFlags* flags) {
   parser.AddName("--routing-key", "KEY", &message->routing_key,
                  "With --exchange: publish with this routing key", /*may_be_empty=*/true);
   AddDeclareFlags(parser, &flags->declare);
-  AddBrokerFlags(parser, &flags->options.client, &flags->options.wait, &flags->heartbeat);
+  AddBrokerFlags(parser, &flags->options.client, &flags->options.wait);
   parser.Check([flags, message](FlagReader& reader) {
     CheckTarget(*flags, reader);
     if (!reader.RequireFor("--declare", reader.given("--queue"), "--queue") || !flags->declare) {
@@ -153,7 +152,7 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
       reader.RefuseTogether(flag, "--lines", "whose lines contain it");
     }
   });
-  AddDelayQueueFlags(parser, &flags->heartbeat, &flags->options.client.delay_queues);
+  AddDelayQueueFlags(parser, &flags->options.client);
 }
 
 void ReadHeaders(const SendFlags& flags, FlagReader& reader, amqp::Table* table) {

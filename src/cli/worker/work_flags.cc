@@ -288,8 +288,7 @@ void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* opti
   AddQueueFlags(parser, &options->consumer);
   AddRetryFlags(parser, &options->consumer.retry);
   AddLimitFlags(parser, options);
-  AddDelayQueueFlags(parser, &options->place.connection.heartbeat,
-                     &options->place.client.delay_queues);
+  AddDelayQueueFlags(parser, &options->place.client);
   parser.Group("Circuit breaker");
   AddBreakerFlags(parser,
                   "Pause consuming while most runs fail and would be retried, and requeue\n"

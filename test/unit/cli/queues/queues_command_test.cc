@@ -50,7 +50,7 @@ DelayQueueList List() {
 
 TEST(QueuesTable, HasAlignedColumns) {
   EXPECT_EQ(
-      TableText(List(), "retry", "/"),
+      TableText(List(), {}),
       "queue               ttl     type  waiting  overdue  next due  lease left  in/s  out/s  "
       "serves\n"
       "retry.1000           1s  classic       12        0   <=300ms     <=1m59s   3.2    3.0  "
@@ -66,8 +66,8 @@ TEST(QueuesTable, ShowsTheExchangeThatMessagesWereDelayedTo) {
   list.queues[0].parts.routing_key = "order.placed";
   list.queues[0].dead_letter_exchange = "work";
   list.queues[1].parts.work_queue = "#0123456789abcdef";
-  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  exchange work, key order.placed\n"));
-  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("-  #0123456789abcdef through work\n"));
+  EXPECT_THAT(TableText(list, {}), HasSubstr("3.0  exchange work, key order.placed\n"));
+  EXPECT_THAT(TableText(list, {}), HasSubstr("-  #0123456789abcdef through work\n"));
   EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("exchange"), "work");
   EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("routing_key"), "order.placed");
 }
@@ -108,9 +108,9 @@ class QueuesFlagsTest : public ::testing::Test {
 
 TEST_F(QueuesFlagsTest, HaveDefaults) {
   const QueuesOptions options = Parsed({});
-  EXPECT_EQ(Describe(options.management), "http://localhost:15672");
-  EXPECT_EQ(options.management.user, "guest");
-  EXPECT_EQ(options.vhost, "/");
+  EXPECT_EQ(Describe(options.place.management), "http://localhost:15672");
+  EXPECT_EQ(options.place.management.user, "guest");
+  EXPECT_EQ(options.place.connection.vhost, "/");
   EXPECT_EQ(options.prefix, "retry");
   EXPECT_FALSE(options.json);
   EXPECT_FALSE(options.watch);
@@ -122,8 +122,8 @@ TEST_F(QueuesFlagsTest, HaveDefaults) {
 
 TEST_F(QueuesFlagsTest, ReadTheManagementApiFromTheFlagOrTheEnvironment) {
   ::setenv("RETRYQ_MANAGEMENT_URL", "http://one:1", 1);
-  EXPECT_EQ(Describe(Parsed({}).management), "http://one:1");
-  EXPECT_EQ(Describe(Parsed({"--management", "http://two:2"}).management), "http://two:2");
+  EXPECT_EQ(Describe(Parsed({}).place.management), "http://one:1");
+  EXPECT_EQ(Describe(Parsed({"--management", "http://two:2"}).place.management), "http://two:2");
   ::setenv("RETRYQ_MANAGEMENT_URL", "one:1", 1);
   EXPECT_THAT(std::string(ParseQueues({}).status().message()),
               HasSubstr("RETRYQ_MANAGEMENT_URL: must begin with http://"));
@@ -138,13 +138,14 @@ TEST_F(QueuesFlagsTest, IgnoreTheEnvironmentForAnotherBroker) {
   EXPECT_THAT(what, HasSubstr("prod:5672"));
   EXPECT_THAT(what, HasSubstr("http://staging:15672"));
   EXPECT_THAT(what, Not(HasSubstr("s3cret")));
-  EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--url", "amqp://Staging."}).management),
+  EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--url", "amqp://Staging."}).place.management),
             "http://staging:15672");
   // A flag for the API is trusted, and so are two variables together.
-  EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--management", "http://api:1"}).management),
-            "http://api:1");
+  EXPECT_EQ(
+      Describe(Parsed({"--url", "amqp://prod", "--management", "http://api:1"}).place.management),
+      "http://api:1");
   ::setenv("RETRYQ_URL", "amqp://prod", 1);
-  EXPECT_EQ(Describe(Parsed({}).management), "http://staging:15672");
+  EXPECT_EQ(Describe(Parsed({}).place.management), "http://staging:15672");
 }
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
