@@ -118,16 +118,12 @@ void ReadUrls(std::vector<std::string> urls, std::string file, FlagReader& reade
   if (!status.ok()) reader.Complain(absl::StrCat(source, ": ", std::string(status.message())));
 }
 
-// The time limit of name lookups, as a host may have several names.
-constexpr absl::Duration kLongestLookUp = absl::Seconds(1);
-
 // `unknown` is the result if a host cannot be resolved.
 bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management,
                  bool unknown) {
   return std::any_of(broker.endpoints.begin(), broker.endpoints.end(),
                      [&](const amqp::Endpoint& endpoint) {
-                       return IsSameHost(endpoint.host, management.endpoint.host, kLongestLookUp)
-                           .value_or(unknown);
+                       return IsSameHost(endpoint.host, management.endpoint.host).value_or(unknown);
                      });
 }
 

@@ -42,18 +42,10 @@ ManagementUrl DefaultManagementUrl(const amqp::ConnectionOptions& broker);
 // "http://host:port/prefix", without user and password.
 std::string Describe(const ManagementUrl& url);
 
-// Returns the numeric addresses of a host; empty if it cannot be resolved. May block, and is called
-// on separate threads.
-using LookUpHost = std::function<std::vector<std::string>(const std::string& host)>;
-
-// Resolves the host with getaddrinfo.
-std::vector<std::string> AddressesOf(const std::string& host);
-
 // Returns whether both names or addresses are of the same host: they are equal, ignoring case and a
 // dot at the end, or have a common address, where all loopback addresses are equal. Returns nullopt
-// if one of them cannot be resolved within `timeout`.
-std::optional<bool> IsSameHost(const std::string& a, const std::string& b, absl::Duration timeout,
-                               const LookUpHost& look_up = AddressesOf);
+// if one of them cannot be resolved. Blocks if they are not equal.
+std::optional<bool> IsSameHost(const std::string& a, const std::string& b);
 
 struct HttpReply {
   int status = 0;
