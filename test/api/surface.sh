@@ -51,7 +51,7 @@ surface() {
   keys src/cli/plan/{plan_command,outage_report}.cc | part 'fields of plan: --json and --definitions'
   keys src/cli/queues/queues_command.cc | part 'fields of queues --json'
   keys src/cli/messages/message_text.cc | part 'fields of parked --json and waiting --json'
-  keys src/cli/doctor/doctor_report.cc | part 'fields of doctor --json'
+  keys <(sed -n '/^std::string Report::Json/,/^}/p' src/cli/doctor/doctor_command.cc) | part 'fields of doctor --json'
   in_quotes 'retryq_[a-z_]+' "${metrics[@]}" | part 'metrics'
 
   in_quotes '--[a-z][a-z-]+' "${command[@]}" | part 'flags'

@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/doctor_command.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/text/json_line.h"
-#include "cli/text/many_quorum_queues.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
 #include "retryq/broker/delay_queue_declaration.h"

@@ -1,5 +1,3 @@
-#include "cli/doctor/doctor_rules.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -7,9 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/broker_version.h"
+#include "cli/doctor/doctor_command.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "cli/text/many_quorum_queues.h"
 #include "retryq/broker/delay_queue_declaration.h"
 
 namespace retryq::cli {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
-#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/management/routing.h"
 #include "cli/text/json_line.h"
 

@@ -1,10 +1,10 @@
 #ifndef RETRYQ_CLI_FLAGS_SHARED_FLAGS_H_
 #define RETRYQ_CLI_FLAGS_SHARED_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/management/http_client.h"
 #include "retryq/amqp/connection_options.h"
@@ -58,6 +58,18 @@ std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptio
 
 // The broker of client options that have been read. Describe() of it contains no password.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
+
+// The number of quorum queues above which users are warned. Their cost for a broker is measured in
+// test/bench/README.md.
+inline constexpr std::int64_t kManyQuorumQueues = 1000;
+
+// The number of quorum queues of a delay at a time: names rotate, and an older queue exists until
+// its lease ends. 1 if workers do not declare them, 0 if the queues are classic.
+std::int64_t QuorumQueuesOfADelay(const DelayQueueOptions& options);
+
+// The cost of many quorum delay queues, and the flags to have fewer.
+std::string ManyQuorumQueuesCost();
+std::string FewerQuorumQueues(const DelayQueueOptions& options);
 
 }  // namespace retryq::cli
 

@@ -1,6 +1,5 @@
 #include "cli/management/routing.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>

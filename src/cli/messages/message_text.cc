@@ -185,8 +185,7 @@ std::size_t EndOfString(std::string_view json, std::size_t begin) {
   return std::min(end + 1, json.size());
 }
 
-}  // namespace
-
+// The properties except the headers, by their AMQP names ("correlation-id") and in AMQP's order.
 std::vector<std::pair<std::string, std::string>> PropertiesOf(const amqp::Properties& properties) {
   std::vector<std::pair<std::string, std::string>> found;
   const auto add = [&found](const char* name, std::optional<std::string_view> text) {
@@ -212,6 +211,8 @@ std::vector<std::pair<std::string, std::string>> PropertiesOf(const amqp::Proper
   return found;
 }
 
+// Returns the property of this name, otherwise the header: a string unchanged, any other type as
+// JSON. Returns nullopt if the message has neither.
 std::optional<std::string> FieldNamed(const amqp::Message& message, const std::string& name) {
   constexpr std::size_t kLongest = std::size_t{64} << 10;  // bytes of JSON
   for (auto& [property, value] : PropertiesOf(message.properties)) {
@@ -223,6 +224,8 @@ std::optional<std::string> FieldNamed(const amqp::Message& message, const std::s
   if (const auto text = header->AsString()) return std::string(*text);
   return HeaderJson(*header, kLongest);
 }
+
+}  // namespace
 
 bool MessageFilter::Matches(const amqp::Message& message, absl::Time now) const {
   const MessageHistory facts(message);

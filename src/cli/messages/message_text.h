@@ -20,13 +20,6 @@
 
 namespace retryq::cli {
 
-// The properties except the headers, by their AMQP names ("correlation-id") and in AMQP's order.
-std::vector<std::pair<std::string, std::string>> PropertiesOf(const amqp::Properties& properties);
-
-// Returns the property of this name, otherwise the header: a string unchanged, any other type as
-// JSON. Returns nullopt if the message has neither.
-std::optional<std::string> FieldNamed(const amqp::Message& message, const std::string& name);
-
 // A filter for messages. A message must match all fields that are set.
 struct MessageFilter {
   std::vector<std::string> ids;      // x-retry-id, message-id or correlation-id
@@ -49,7 +42,7 @@ struct MessageFilter {
 // Parked and waiting messages as text, safe for a terminal, and as JSON. `queue` is the delay queue
 // of a waiting message, and null for a parked one.
 
-// Additional fields to show, by the names that FieldNamed accepts.
+// Additional fields to show: names of properties ("correlation-id") and of headers.
 using Columns = std::vector<std::string>;
 
 // A table that fits into a number of columns. Rows and the head are cells that are separated by

@@ -17,7 +17,6 @@
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "cli/text/many_quorum_queues.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
@@ -133,6 +132,57 @@ void CheckPlanFlags(PlanOptions* options, FlagReader& reader) {
   if (reader.status().ok()) {
     reader.Complain(ValidateLease(LongestDelay(options->retry.backoff), options->delay_queues));
   }
+}
+
+// The schedule of a message that always fails.
+struct Schedule {
+  struct Step {
+    std::uint64_t attempt;          // failures so far: RETRYQ_ATTEMPT of the next call
+    absl::Duration delay;           // until that call, at most
+    absl::Duration elapsed;         // from the first failure to that call
+    absl::Duration shortest_delay;  // the least; `delay` without a random part
+
+    // The length or range of the delay: "1s", "500ms..1s".
+    std::string text() const {
+      if (shortest_delay == delay) return DurationText(delay);
+      return absl::StrCat(DurationText(shortest_delay), "..", DurationText(delay));
+    }
+  };
+  std::vector<Step> steps;
+  bool ends = true;                    // otherwise repeats the last step forever
+  bool is_random = false;              // delays have a random part
+  std::vector<absl::Duration> delays;  // distinct longest delays, ascending
+};
+
+// The most rows of a schedule, which may be endless.
+constexpr std::size_t kMostSteps = 1000;
+
+// With a random part or a maximum age, the schedule contains the longest delays.
+Schedule MakeSchedule(const RetryOptions& retry) {
+  Schedule schedule;
+  schedule.is_random =
+      retry.backoff.jitter > 0 || retry.backoff.jitter_kind == JitterKind::kDecorrelated;
+  std::vector<Schedule::Step>& steps = schedule.steps;
+  std::set<absl::Duration> delays;
+  absl::Duration elapsed = absl::ZeroDuration();
+  const bool unbounded = retry.max_attempts == 0 && retry.max_age == absl::ZeroDuration();
+  for (std::uint64_t failures = 0;; ++failures) {
+    if (retry.max_attempts != 0 && failures + 1 >= retry.max_attempts) break;
+    const auto [shortest, delay] = BackoffRange(retry.backoff, failures);
+    if (retry.max_age > absl::ZeroDuration() && elapsed + delay > retry.max_age) break;
+    const bool repeats = !steps.empty() && steps.back().delay == delay &&
+                         BackoffRange(retry.backoff, failures + kMostSteps).longest == delay;
+    if ((unbounded && repeats) || steps.size() == kMostSteps) {
+      schedule.ends = false;
+      break;
+    }
+    elapsed += delay;
+    steps.push_back(
+        {.attempt = failures + 1, .delay = delay, .elapsed = elapsed, .shortest_delay = shortest});
+    delays.insert(delay);
+  }
+  schedule.delays.assign(delays.begin(), delays.end());
+  return schedule;
 }
 
 // Stands for an unknown work queue in the names of delay queues.
@@ -308,9 +358,6 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
   return absl::InvalidArgumentError(absl::StrCat(why, "; name a file that you may write"));
 }
 
-// The most rows of a schedule, which may be endless.
-constexpr std::size_t kMostSteps = 1000;
-
 // RabbitMQ 4 drops messages that a quorum queue has delivered 20 times, and 3.10 has no value for
 // "unlimited". This is practically unlimited on both.
 constexpr std::int64_t kNoDeliveryLimit = 1'000'000'000;
@@ -433,38 +480,6 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
         OutageJson(*options.outage, reports.back(), options.breaker);
   }
   return JsonLine(json).append("\n");
-}
-
-Schedule MakeSchedule(const RetryOptions& retry) {
-  Schedule schedule;
-  schedule.is_random =
-      retry.backoff.jitter > 0 || retry.backoff.jitter_kind == JitterKind::kDecorrelated;
-  std::vector<Schedule::Step>& steps = schedule.steps;
-  std::set<absl::Duration> delays;
-  absl::Duration elapsed = absl::ZeroDuration();
-  const bool unbounded = retry.max_attempts == 0 && retry.max_age == absl::ZeroDuration();
-  for (std::uint64_t failures = 0;; ++failures) {
-    if (retry.max_attempts != 0 && failures + 1 >= retry.max_attempts) break;
-    const auto [shortest, delay] = BackoffRange(retry.backoff, failures);
-    if (retry.max_age > absl::ZeroDuration() && elapsed + delay > retry.max_age) break;
-    const bool repeats = !steps.empty() && steps.back().delay == delay &&
-                         BackoffRange(retry.backoff, failures + kMostSteps).longest == delay;
-    if ((unbounded && repeats) || steps.size() == kMostSteps) {
-      schedule.ends = false;
-      break;
-    }
-    elapsed += delay;
-    steps.push_back(
-        {.attempt = failures + 1, .delay = delay, .elapsed = elapsed, .shortest_delay = shortest});
-    delays.insert(delay);
-  }
-  schedule.delays.assign(delays.begin(), delays.end());
-  return schedule;
-}
-
-std::string Schedule::Step::text() const {
-  if (shortest_delay == delay) return DurationText(delay);
-  return absl::StrCat(DurationText(shortest_delay), "..", DurationText(delay));
 }
 
 }  // namespace retryq::cli

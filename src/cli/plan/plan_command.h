@@ -138,25 +138,6 @@ Parsed<PlanOptions> ParsePlan(const Arguments& arguments);
 // Runs `retryq plan`: simulates and draws as requested and returns the text to print.
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options);
 
-// The schedule of a message that always fails.
-struct Schedule {
-  struct Step {
-    std::uint64_t attempt;          // failures so far: RETRYQ_ATTEMPT of the next call
-    absl::Duration delay;           // until that call, at most
-    absl::Duration elapsed;         // from the first failure to that call
-    absl::Duration shortest_delay;  // the least; `delay` without a random part
-
-    std::string text() const;  // the length or range of the delay: "1s", "500ms..1s"
-  };
-  std::vector<Step> steps;
-  bool ends = true;                    // otherwise repeats the last step forever
-  bool is_random = false;              // delays have a random part
-  std::vector<absl::Duration> delays;  // distinct longest delays, ascending
-};
-
-// With a random part or a maximum age, the schedule contains the longest delays.
-Schedule MakeSchedule(const RetryOptions& retry);
-
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_PLAN_PLAN_COMMAND_H_

@@ -63,6 +63,25 @@ constexpr absl::Duration kRedrawing = absl::Milliseconds(100);
 constexpr absl::Duration kNextLine = absl::Seconds(10);
 constexpr std::size_t kMaxBar = 40;
 
+// Erases the current line of a terminal and moves to its beginning.
+constexpr char kEraseLine[] = "\r\033[K";
+
+// Writes text; may block. Returns the unwritten text, and the errno if there is any, otherwise 0.
+std::pair<std::string_view, int> WriteSome(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd writable = {fd, POLLOUT, 0};
+      ::poll(&writable, 1, -1);
+    } else if (errno != EINTR) {
+      return {text, errno};
+    }
+  }
+  return {text, 0};
+}
+
 double Rate(std::uint64_t done, absl::Duration elapsed) {
   const double seconds = absl::ToDoubleSeconds(elapsed);
   return seconds > 0 ? static_cast<double>(done) / seconds : 0;
@@ -83,21 +102,6 @@ std::string Figures(std::uint64_t done, std::uint64_t total, absl::Duration elap
 
 void FileDescriptor::Close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
-std::pair<std::string_view, int> WriteSome(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {
-      pollfd writable = {fd, POLLOUT, 0};
-      ::poll(&writable, 1, -1);
-    } else if (errno != EINTR) {
-      return {text, errno};
-    }
-  }
-  return {text, 0};
 }
 
 bool WriteAll(int fd, std::string_view data) {
@@ -301,12 +305,16 @@ std::string Outlet::GapText(std::uint64_t lines) {
                       " lines were dropped here, as they were not read in time\n");
 }
 
+namespace {
+
 void WriteToStderr(std::string_view text) {
   static Outlet outlet({.fd = STDERR_FILENO});
   static bool is_stuck = false;
   outlet.Write(text);
   is_stuck = !outlet.Flush(is_stuck ? absl::ZeroDuration() : absl::Seconds(1));
 }
+
+}  // namespace
 
 void WriteErrors(std::string_view text) { WriteToStderr(EscapedLines(text)); }
 

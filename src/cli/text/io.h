@@ -39,13 +39,6 @@ class FileDescriptor {
 // The size of one read from a pipe or a file.
 inline constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
-// Erases the current line of a terminal and moves to its beginning.
-inline constexpr char kEraseLine[] = "\r\033[K";
-
-// Writes text; may block. Returns the unwritten text, and the errno if there is any, otherwise 0.
-// SIGPIPE must be ignored.
-std::pair<std::string_view, int> WriteSome(int fd, std::string_view text);
-
 // Writes all of `data`; may block. Returns false, with the reason in errno, if it cannot be
 // written. SIGPIPE must be ignored.
 bool WriteAll(int fd, std::string_view data);
@@ -106,11 +99,8 @@ class Outlet {
   const std::shared_ptr<Shared> shared_;
 };
 
-// Writes to stderr and waits for it up to a second. While a write takes longer, further calls do
-// not wait.
-void WriteToStderr(std::string_view text);
-
-// Writes a message to stderr in this way. Escapes all control characters except line breaks.
+// Writes a message to stderr, and waits for it up to a second. While a write takes longer, further
+// calls do not wait. Escapes all control characters except line breaks.
 void WriteErrors(std::string_view text);
 
 // The remedy for a broker that cannot be reached, by the reason.

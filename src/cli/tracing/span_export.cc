@@ -39,8 +39,8 @@ std::string PartOf(CURLU* url, CURLUPart part) {
   return text;
 }
 
-}  // namespace
-
+// Returns the URL to which spans are sent: `text`, with the path /v1/traces if it has none. Returns
+// kInvalidArgument with the remedy for anything but http and https URLs.
 absl::StatusOr<std::string> ParseOtlpUrl(const std::string& text) {
   const std::unique_ptr<CURLU, decltype(&::curl_url_cleanup)> url(::curl_url(), ::curl_url_cleanup);
   const bool is_url = ::curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
@@ -59,6 +59,8 @@ absl::StatusOr<std::string> ParseOtlpUrl(const std::string& text) {
   }
   return PartOf(url.get(), CURLUPART_URL);
 }
+
+}  // namespace
 
 void AddOtlpFlag(FlagParser& parser, const std::string& help, std::string* url) {
   parser.Add("--otlp", "URL", url, help);

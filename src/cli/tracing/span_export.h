@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
 #include "retryq/delivery.h"
@@ -14,10 +13,6 @@
 #include "retryq/tracing.h"
 
 namespace retryq::cli {
-
-// Returns the URL to which spans are sent: `text`, with the path /v1/traces if it has none. Returns
-// kInvalidArgument with the remedy for anything but http and https URLs.
-absl::StatusOr<std::string> ParseOtlpUrl(const std::string& text);
 
 // Adds --otlp, whose URL is assigned to `*url`. Any build of the command accepts the flag.
 void AddOtlpFlag(FlagParser& parser, const std::string& help, std::string* url);

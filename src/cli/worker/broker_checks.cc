@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/quoting.h"
 #include "cli/connect/broker_session.h"
-#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

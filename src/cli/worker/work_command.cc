@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
-#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/process/subprocess.h"
 #include "cli/tracing/span_export.h"
 #include "cli/worker/broker_checks.h"

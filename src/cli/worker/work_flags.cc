@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/name_size.h"

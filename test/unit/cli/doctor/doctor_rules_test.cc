@@ -1,5 +1,3 @@
-#include "cli/doctor/doctor_rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/worker/work_command.h"
 #include "retryq/broker/delay_grid.h"
 #include "retryq/broker/delay_queue_declaration.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/doctor_command.h"
 
 namespace retryq::cli {
 namespace queue_rules_test {

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
 #include "cli/flags/flag_parser.h"
 

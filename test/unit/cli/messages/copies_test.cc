@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cli/messages/queue_reader.h"
 #include "support/make_message.h"

@@ -3,8 +3,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/messages/messages_command.h"
 #include "unit/cli/flags/parsed_arguments.h"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "cli/plan/plan_command.h"
 #include "retryq/retryq.h"

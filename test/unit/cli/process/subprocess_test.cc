@@ -5,12 +5,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "support/temporary_directory.h"
 #include "unit/amqp/run_until.h"

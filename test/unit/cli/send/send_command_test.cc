@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "absl/time/clock.h"
 #include "unit/cli/flags/parsed_arguments.h"

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 
 namespace retryq::cli {
 namespace broker_checks_test {

@@ -3,8 +3,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "cli/worker/work_command.h"
 #include "support/temporary_directory.h"
