@@ -14,6 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int kBadRequest = 400;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
@@ -162,9 +163,15 @@ absl::Status ManagementApi::Refusal(const HttpReply& reply, const std::string& p
             absl::StrCat(where, "the server is not a management API (404); ", kNameTheApi));
       }
       return absl::NotFoundError(absl::StrCat(where, path, " does not exist"));
+    case kBadRequest:
+      if (TextOf(body, "error") == "page_out_of_range") {
+        return absl::OutOfRangeError(absl::StrCat(where, path, " does not exist", in_brackets));
+      }
+      [[fallthrough]];
     default:
       return absl::UnavailableError(
-          absl::StrCat(where, "the server responded with status ", reply.status, in_brackets));
+          absl::StrCat(where, "the server responded with status ", reply.status, in_brackets,
+                       "; check the log of the server, or name another URL with --management"));
   }
 }
 
@@ -203,8 +210,8 @@ absl::Status VisitQueues(ManagementApi& api, const std::string& vhost, const std
                                               " does not exist, or user ", InQuotes(api.url().user),
                                               " has no permissions in it; see the end of --url"));
     }
-    // The broker refuses pages that do not exist any more because queues were deleted meanwhile.
-    if (page > 1 && !answer.ok()) break;
+    // Queues were deleted meanwhile, and with them the page.
+    if (page > 1 && absl::IsOutOfRange(answer.status())) break;
     if (!answer.ok()) return answer.status();
     const Json& items = FieldOf(answer->json, "items");
     if (!items.is_array()) {

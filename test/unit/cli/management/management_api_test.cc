@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ TEST_F(ManagementApiTest, ExplainsErrors) {
            Case{"404 Not Found", R"({"reason":"Not Found"})", Code::kNotFound,
                 "/overview does not exist"},
            Case{"404 Not Found", "<html>", Code::kFailedPrecondition, "rabbitmq_management"},
+           Case{"400 Bad Request", R"({"error":"page_out_of_range","reason":"page: 2"})",
+                Code::kOutOfRange, "(page: 2)"},
+           Case{"400 Bad Request", R"({"error":"bad_request"})", Code::kUnavailable, "400"},
            Case{"500 Internal", R"({"reason":"line\nbreak)" + std::string(2000, 'x') + "\"}",
                 Code::kUnavailable, "500 (line\\u{A}break"},
            Case{"200 OK", "<html>hello</html>", Code::kFailedPrecondition, "is not JSON"},
@@ -102,6 +106,15 @@ TEST_F(ManagementApiTest, LooksAtSeveralPathsWithoutRunningTheLoop) {
   ASSERT_TRUE(loop_.Run().ok());
   EXPECT_EQ(sum, 21);
   EXPECT_EQ(server.requests().size(), 2U);
+}
+
+TEST_F(ManagementApiTest, ReportsThatTheListOfQueuesIsNotComplete) {
+  auto server = std::make_unique<CannedServer>(
+      loop_, HttpAnswer("200 OK", R"({"items":[{"name":"retry.1000"}],"page_count":2})"));
+  ManagementApi api(loop_, To(*server));
+  const absl::Status visited = VisitQueues(
+      api, "/", "retry.", [&](const Json& /*queue*/, absl::Time /*at*/) { server.reset(); });
+  EXPECT_EQ(visited.code(), absl::StatusCode::kUnavailable) << visited;
 }
 
 TEST(QueueSettings, AreTheStricterLimitAndOtherwiseTheArgument) {
