@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
+#include "support/canned_server.h"
+#include "unit/amqp/run_until.h"
 
 namespace retryq::testing {
 namespace command_parked_limit_test {
@@ -73,6 +75,21 @@ TEST_F(CommandParkedWithoutManagement, RefusesAQuorumQueueWithAnUnknownLimit) {
     const End end = List();
     EXPECT_EQ(end.code, 69);
     EXPECT_THAT(end.err, ::testing::HasSubstr("delivery limit of queue 'orders.parked' is not"));
+  }
+  EXPECT_EQ(TakeAll("orders.parked").size(), 3U);
+}
+
+// The API of another broker does not know the queue.
+TEST_F(CommandParkedWithoutManagement, RefusesAQuorumQueueThatTheManagementApiDoesNotKnow) {
+  peer_.DeclareQueue("orders.parked", {{"x-queue-type", "quorum"}, {"x-delivery-limit", 0}});
+  ParkMany(3);
+  EventLoop loop;
+  const CannedServer server(loop, HttpAnswer("404 Not Found", R"({"error":"Object Not Found"})"));
+  const std::string other = "http://127.0.0.1:" + std::to_string(server.port());
+  for (int i = 0; i < 2; ++i) {
+    CommandRun list(ParkedArguments("list", {"--management", other}), vhost_.Url());
+    amqp::RunUntil(loop, [&] { return list.Wait(absl::ZeroDuration()).has_value(); });
+    EXPECT_THAT(list.err(), ::testing::HasSubstr("delivery limit of queue 'orders.parked' is not"));
   }
   EXPECT_EQ(TakeAll("orders.parked").size(), 3U);
 }

@@ -185,7 +185,7 @@ absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const s
   const absl::Time end = absl::Now() + kUntilStatistics;
   for (;;) {
     const auto answer = api.Get(VhostPath("queues", place.connection.vhost, queue));
-    if (absl::IsNotFound(answer.status())) return BeforeReading();
+    // The API of another broker does not know the queue.
     if (!answer.ok()) {
       if (absl::Status classic = CheckIsClassic(loop, place.connection, queue, answer.status());
           !classic.ok()) {

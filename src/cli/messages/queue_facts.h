@@ -54,8 +54,9 @@ struct BeforeReading {
 };
 
 // Asks the management API, for some seconds if it does not know the limit yet. If it cannot be
-// asked, a queue is read only if the broker confirms that it is classic. For any other queue
-// returns kFailedPrecondition, as its limit might be 0; also for a delay queue.
+// asked or does not know the queue, the queue is read only if the broker confirms that it is
+// classic. For any other queue returns kFailedPrecondition, as its limit might be 0; also for a
+// delay queue.
 absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const std::string& queue);
 
 // Checks whether other consumers still have messages of a queue after a reader has waited for them.
