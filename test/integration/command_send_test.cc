@@ -129,6 +129,22 @@ TEST_F(CommandSend, RefusesADelayForAnExchangeThatLeadsToNoQueueInTheEnd) {
       CommandRun::WaitUntil([this] { return peer_.Count("orders") == 3; }, absl::Seconds(20)));
 }
 
+// A policy without an alternate exchange leads to no queue, a policy with one leads there.
+TEST_F(CommandSend, RefusesADelayForAnExchangeWhosePolicyLeadsToNoQueue) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.DeclareExchange("rest", "fanout");
+  peer_.Bind("orders", "rest", "");
+  ::setenv("RETRYQ_MANAGEMENT_URL", ManagementUrl().c_str(), 1);
+  const auto send = [this](const nlohmann::json& definition) {
+    vhost_.management().Put(
+        "/policies/" + vhost_.name() + "/some",
+        {{"pattern", "^shop$"}, {"definition", definition}, {"apply-to", "all"}});
+    return Send({"--exchange", "shop", "--routing-key", "k", "--delay", "50ms", "body"}).code;
+  };
+  EXPECT_EQ(send({{"message-ttl", 86400000}}), 69);
+  EXPECT_EQ(send({{"alternate-exchange", "rest"}}), 0);
+}
+
 TEST_F(CommandSend, SendsAllProperties) {
   const End end = Send({"--queue",
                         "orders",

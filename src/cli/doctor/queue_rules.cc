@@ -382,7 +382,9 @@ Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
   const std::string used = key.empty() ? KeyOfRejected(worker) : key;
   RoutedMessage rejected;
   if (!used.empty()) rejected.routing_key = used;
-  const Route route = RouteOf(*there, *bindings, rejected);
+  const std::string of_policy = PathOfPolicy(*there);
+  const auto policy = of_policy.empty() ? Json() : JsonAt(facts.get, of_policy);
+  const Route route = RouteOf(*there, *bindings, policy.value_or(Json()), rejected);
   if (route.is_empty()) {
     return {DeadLettersLost(
         absl::StrCat(name, " routes to no queue",

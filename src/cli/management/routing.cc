@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "base/quoting.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {
@@ -76,9 +77,20 @@ bool Matches(const std::string& type, const Json& binding, const RoutedMessage& 
   return true;
 }
 
+const Json& AlternateOf(const Json& exchange) {
+  return FieldOf(FieldOf(exchange, "arguments"), "alternate-exchange");
+}
+
 }  // namespace
 
-Route RouteOf(const Json& exchange, const Json& bindings, const RoutedMessage& message) {
+std::string PathOfPolicy(const Json& exchange) {
+  const std::string policy = TextOf(exchange, "policy").value_or("");
+  if (policy.empty() || !AlternateOf(exchange).is_null()) return "";
+  return UrlPath({"policies", TextOf(exchange, "vhost").value_or(""), policy});
+}
+
+Route RouteOf(const Json& exchange, const Json& bindings, const Json& policy,
+              const RoutedMessage& message) {
   Route route;
   if (!bindings.is_array()) {
     route.may_lead_on = true;
@@ -92,11 +104,13 @@ Route RouteOf(const Json& exchange, const Json& bindings, const RoutedMessage& m
         .push_back(TextOf(binding, "destination").value_or(""));
   }
   if (!route.is_empty()) return route;
-  const Json& alternate = FieldOf(FieldOf(exchange, "arguments"), "alternate-exchange");
+  const Json& by_policy = FieldOf(FieldOf(policy, "definition"), "alternate-exchange");
+  const Json& alternate = AlternateOf(exchange).is_null() ? by_policy : AlternateOf(exchange);
   if (alternate.is_string() && !alternate.get_ref<const std::string&>().empty()) {
     route.exchanges.push_back(alternate);
   } else {
-    route.may_lead_on = !alternate.is_null() || !TextOf(exchange, "policy").value_or("").empty();
+    route.may_lead_on =
+        !alternate.is_null() || (policy.is_null() && !PathOfPolicy(exchange).empty());
   }
   return route;
 }

@@ -17,7 +17,7 @@ struct Route {
   // Other exchanges, which route it on: by bindings or, if none matches, the alternate exchange.
   std::vector<std::string> exchanges;
   // Whether it may also go to destinations that are not known, such as the alternate exchange of a
-  // policy.
+  // policy that cannot be read.
   bool may_lead_on = false;
 
   bool is_empty() const { return queues.empty() && exchanges.empty() && !may_lead_on; }
@@ -30,11 +30,15 @@ struct RoutedMessage {
   const amqp::Table* headers = nullptr;
 };
 
-// `exchange` is the JSON of GET /api/exchanges/VHOST/NAME, and `bindings` that of the path
-// /bindings/source below it; both may have any content. All bindings of exchanges of types other
-// than direct, fanout, topic and headers match.
+// The path of the policy that may set the alternate exchange; empty if there is none. `exchange` is
+// the JSON of GET /api/exchanges/VHOST/NAME.
+std::string PathOfPolicy(const nlohmann::json& exchange);
+
+// `bindings` is the JSON of the path /bindings/source below `exchange`, and `policy` that of
+// PathOfPolicy, null if it is not known; they may have any content. All bindings of exchanges of
+// types other than direct, fanout, topic and headers match.
 Route RouteOf(const nlohmann::json& exchange, const nlohmann::json& bindings,
-              const RoutedMessage& message);
+              const nlohmann::json& policy, const RoutedMessage& message);
 
 }  // namespace retryq::cli
 

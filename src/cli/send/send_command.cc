@@ -408,6 +408,9 @@ BindingCheck::Known BindingCheck::LookUp(const std::string& exchange) const {
   if (!bindings.ok()) return known;
   known.exchange = std::make_shared<const Json>(found->json);
   known.bindings = std::make_shared<const Json>(bindings->json);
+  const std::string of_policy = PathOfPolicy(found->json);
+  const auto policy = of_policy.empty() ? absl::NotFoundError("no policy") : api.Get(of_policy);
+  known.policy = std::make_shared<const Json>(policy.ok() ? policy->json : Json());
   return known;
 }
 
@@ -451,7 +454,7 @@ absl::StatusOr<bool> BindingCheck::ReachesAQueue(const std::string& exchange,
   // The broker drops what goes to an alternate exchange that is missing.
   if (absl::IsNotFound(known.looked_up) && exchange != message.exchange) return false;
   if (!known.looked_up.ok()) return known.looked_up;
-  const Route route = RouteOf(*known.exchange, *known.bindings,
+  const Route route = RouteOf(*known.exchange, *known.bindings, *known.policy,
                               {.routing_key = message.routing_key, .headers = &message.headers});
   if (route.may_lead_on || !route.queues.empty()) return true;
   for (const std::string& next : route.exchanges) {

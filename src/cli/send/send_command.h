@@ -74,6 +74,7 @@ class BindingCheck {
     absl::Status looked_up = {};
     std::shared_ptr<const nlohmann::json> exchange = nullptr;
     std::shared_ptr<const nlohmann::json> bindings = nullptr;
+    std::shared_ptr<const nlohmann::json> policy = nullptr;
   };
   Known LookUp(const std::string& exchange) const;
   // Also true if it cannot be known. `passed` has the exchanges on the way.

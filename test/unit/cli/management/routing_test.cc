@@ -21,7 +21,7 @@ Json Binding(const std::string& key, const Json& arguments = Json::object()) {
 }
 
 bool Leads(const Json& exchange, const std::string& bound, const std::string& key) {
-  return !RouteOf(exchange, Json::array({Binding(bound)}), {.routing_key = key}).is_empty();
+  return !RouteOf(exchange, Json::array({Binding(bound)}), Json(), {.routing_key = key}).is_empty();
 }
 
 TEST(RouteOf, MatchesTopicsAsTheBrokerDoes) {
@@ -48,7 +48,7 @@ TEST(RouteOf, MatchesAPatternOfManyWordsInTime) {
 TEST(RouteOf, MatchesHeadersAsTheBrokerDoes) {
   const amqp::Table headers = {{"kind", "book"}, {"pages", std::int64_t{7}}, {"new", true}};
   const auto leads = [&headers](const Json& arguments) {
-    return !RouteOf({{"type", "headers"}}, Json::array({Binding("", arguments)}),
+    return !RouteOf({{"type", "headers"}}, Json::array({Binding("", arguments)}), Json(),
                     {.routing_key = "", .headers = &headers})
                 .is_empty();
   };
@@ -72,20 +72,39 @@ TEST(RouteOf, LeadsOnIfThatIsNotCertain) {
   EXPECT_FALSE(Leads({{"type", "direct"}}, "#", "k"));
   for (const char* type : {"fanout", "headers", "x-random"}) {
     EXPECT_TRUE(Leads({{"type", type}}, "other", "k")) << type;
-    EXPECT_TRUE(RouteOf({{"type", type}}, Json::array(), {.routing_key = "k"}).is_empty()) << type;
+    EXPECT_TRUE(RouteOf({{"type", type}}, Json::array(), Json(), {.routing_key = "k"}).is_empty())
+        << type;
   }
   EXPECT_TRUE(Leads({{"type", "direct"}, {"policy", "p"}}, "a", "k"));
-  EXPECT_FALSE(RouteOf({{"type", "direct"}}, Json("not a list"), {.routing_key = "k"}).is_empty());
-  EXPECT_FALSE(RouteOf({{"type", "direct"}}, Json::array({Binding("a")}), {}).is_empty());
+  EXPECT_FALSE(
+      RouteOf({{"type", "direct"}}, Json("not a list"), Json(), {.routing_key = "k"}).is_empty());
+  EXPECT_FALSE(RouteOf({{"type", "direct"}}, Json::array({Binding("a")}), Json(), {}).is_empty());
 }
 
 TEST(RouteOf, UsesTheAlternateExchangeIfNoBindingMatches) {
   const Json exchange = {{"type", "direct"}, {"arguments", {{"alternate-exchange", "rest"}}}};
   const Json bindings = Json::array({Binding("a")});
-  EXPECT_THAT(RouteOf(exchange, bindings, {.routing_key = "k"}).exchanges, ElementsAre("rest"));
-  const Route matched = RouteOf(exchange, bindings, {.routing_key = "a"});
+  EXPECT_THAT(RouteOf(exchange, bindings, Json(), {.routing_key = "k"}).exchanges,
+              ElementsAre("rest"));
+  const Route matched = RouteOf(exchange, bindings, Json(), {.routing_key = "a"});
   EXPECT_THAT(matched.queues, ElementsAre("orders"));
   EXPECT_THAT(matched.exchanges, ElementsAre());
+}
+
+TEST(RouteOf, UsesTheAlternateExchangeOfAPolicy) {
+  const Json exchange = {{"type", "direct"}, {"policy", "a/b"}, {"vhost", "/"}};
+  EXPECT_EQ(PathOfPolicy(exchange), "/policies/%2F/a%2Fb");
+  const auto route = [&exchange](const Json& policy) {
+    return RouteOf(exchange, Json::array({Binding("a")}), policy, {.routing_key = "k"});
+  };
+  EXPECT_THAT(route({{"definition", {{"alternate-exchange", "rest"}}}}).exchanges,
+              ElementsAre("rest"));
+  EXPECT_TRUE(route({{"definition", {{"federation-upstream-set", "all"}}}}).is_empty());
+  EXPECT_TRUE(route(Json()).may_lead_on);
+  Json with_argument = exchange;
+  with_argument["arguments"]["alternate-exchange"] = "other";
+  EXPECT_EQ(PathOfPolicy(with_argument), "");
+  EXPECT_EQ(PathOfPolicy({{"type", "direct"}}), "");
 }
 
 }  // namespace routing_test
