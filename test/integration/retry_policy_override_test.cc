@@ -63,6 +63,25 @@ TEST_F(RetryPolicyOverride, ReportsThatALengthLimitEvictsMessages) {
   EXPECT_THAT(Said(absl::Seconds(20), EventKind::kOverridden, 2), HasSubstr("limited in length"));
 }
 
+// Such a policy sends each copy that it nacks to the work queue, too.
+TEST_F(RetryPolicyOverride, MultipliesNoMessageThatAFullDelayQueueDeadLetters) {
+  constexpr std::size_t kMessages = 4;
+  SetPolicy({{"max-length", 1}, {"overflow", "reject-publish-dlx"}});
+  peer_.DeclareQueue("orders");
+  {
+    Client client(loop_, Options());
+    absl::StatusOr<Consumer> consumer = client.Consume(
+        {.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1'000'000));
+    ASSERT_TRUE(consumer.ok());
+    for (std::size_t i = 0; i < kMessages; ++i) peer_.Publish("", "orders", "body");
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) >= 10; }));
+  }
+  std::size_t messages = peer_.Count("orders");
+  for (const std::string& queue : vhost_.QueuesBeginning("retry.")) messages += peer_.Count(queue);
+  // One copy more of each message that the first nack met.
+  EXPECT_LE(messages, 2 * kMessages);
+}
+
 TEST_F(RetryPolicyOverride, ReportsThatAShorterLeaseIsUnsafe) {
   SetPolicy({{"expires", 300}});
   peer_.DeclareQueue("orders");

