@@ -60,6 +60,9 @@ void AddFilter(FlagParser& parser, MessagesOptions* options) {
                          : "Stop after this number of matches, from the front of the queue");
   }
   parser.Check([filter, headers](FlagReader& reader) {
+    if (filter->older_than && filter->newer_than && *filter->older_than >= *filter->newer_than) {
+      reader.Complain("--older-than must be less than --newer-than, otherwise no message matches");
+    }
     if (HasEmpty(filter->ids)) reader.Complain("--id '': must not be empty");
     for (const std::string& header : *headers) {
       if (auto pair = reader.SplitPair("--header", header)) filter->headers.push_back(*pair);

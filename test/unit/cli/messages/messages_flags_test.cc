@@ -47,6 +47,12 @@ bool Asks(const Arguments& arguments) {
   return true;
 }
 
+TEST_F(MessagesFlags, RefuseAgesThatNoMessageHas) {
+  const auto parsed = ParseParked(With({"list", "--older-than", "2h", "--newer-than", "1h"}));
+  EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("--older-than must be less"));
+  EXPECT_TRUE(ParseParked(With({"list", "--older-than", "1h", "--newer-than", "2h"})).ok());
+}
+
 TEST_F(MessagesFlags, RequireConfirmationForManyMessages) {
   for (const char* command : {"release", "park"}) {
     EXPECT_TRUE(Asks<ParseWaiting>({command, "--rate", "1"}));
