@@ -173,14 +173,17 @@ void Retrier::Impl::Prepare(std::function<void(absl::Status)> done) {
       });
 }
 
-// Asks once: a queue keeps its type, and a user without the permission is refused each time.
+// Asks once: a queue keeps its type, and a user without the permission is refused each time. A
+// question that is lost with its connection may be the cause, as RabbitMQ 4.3 closes the connection
+// if a refusal has a long name that is not ASCII. So it is repeated only once.
 void Retrier::Impl::AskWhetherCounts(std::function<void()> done) {
   const bool matters = options_.retry.count_redeliveries != CountRedeliveries::kNever;
-  if (!matters || !shared_->options().declare || std::exchange(has_asked_, true)) return done();
+  if (!matters || !shared_->options().declare || questions_left_ == 0) return done();
+  --questions_left_;
   FindWhetherCounts(shared_->broker(), options_.queue,
                     [self = lifeline_->ptr(), done = std::move(done)](std::optional<bool> counts) {
                       if (!self) return;
-                      if (!counts && !self->shared_->ready()) self->has_asked_ = false;
+                      if (counts || self->shared_->ready()) self->questions_left_ = 0;
                       if (counts) self->context_.counted_returns.LearnWhetherCounts(*counts);
                       done();
                     });

@@ -181,7 +181,7 @@ class Retrier::Impl final {
   TimedOut timed_out_;
   std::uint64_t generation_ = 0;  // of the channel that `counts_timeouts_` refers to
   bool counts_timeouts_ = false;
-  bool has_asked_ = false;  // whether the broker was asked if the queue counts deliveries
+  int questions_left_ = 2;  // of those to the broker whether the queue counts deliveries
   absl::Duration report_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;

@@ -360,6 +360,26 @@ TEST_P(DeliveryCount, IsTrustedOnlyForAQuorumQueue) {
 
 INSTANTIATE_TEST_SUITE_P(Queues, DeliveryCount, ::testing::Values("classic", "quorum"));
 
+// RabbitMQ 4.3 closes the connection if a refusal has a long name that is not ASCII.
+TEST_F(ReturnedDeliveries, AreCountedOrNotWithoutAQuestionThatCostsEachConnection) {
+  int questions = 0;
+  broker_.on_declare = [&](const QueueDeclaration& queue) -> absl::Status {
+    const amqp::Value* const type = queue.arguments.Find("x-queue-type");
+    if (type == nullptr || *type != amqp::Value("retryq")) return absl::OkStatus();
+    ++questions;
+    return absl::UnavailableError("the connection was closed: 541");
+  };
+  Start({.queue = "orders"}, Handler(Fails));
+  for (int i = 0; i < 5; ++i) {
+    retrier_->Prepare([](const absl::Status&) {});
+    broker_.Lose();
+    time_.RunReady();
+    broker_.Ready();
+    time_.RunReady();
+  }
+  EXPECT_EQ(questions, 2);
+}
+
 // RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
 TEST_F(ReturnedDeliveries, MoveMessagesDeliveredTooOftenToTheEndOfTheirQueue) {
   StartCounting();
