@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/header_names.h"
+#include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
 #include "retry/client/client_impl.h"
 #include "retry/client/client_validation.h"
@@ -43,6 +44,12 @@ Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
 
 std::function<void(absl::Status)> FailureOf(EventLoop& loop) {
   return [&loop](absl::Status error) { loop.Fail(std::move(error)); };
+}
+
+// The client calls the loop at once, whose own check would name another function.
+EventLoop& OnItsThread(EventLoop& loop) {
+  CheckThread(*loop.executor(), "Client::Client");
+  return loop;
 }
 
 }  // namespace
@@ -410,10 +417,10 @@ void Client::Impl::EndDrain() {
 }
 
 Client::Client(EventLoop& loop, ClientOptions options)
-    : impl_(std::make_unique<Impl>(loop, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(OnItsThread(loop), std::move(options))) {}
 
 Client::Client(EventLoop& loop, Broker& broker, ClientOptions options)
-    : impl_(std::make_unique<Impl>(loop, broker, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(OnItsThread(loop), broker, std::move(options))) {}
 
 Client::Client(Environment environment, Broker& broker, ClientOptions options,
                std::function<void(absl::Status)> fatal)

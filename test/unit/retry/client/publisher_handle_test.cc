@@ -257,6 +257,8 @@ TEST(WrongThreadDeathTest, IsDetectedAndNamed) {
                      client.Consume({.queue = "q"}, [](const Delivery&) { return Outcome::Ok(); }));
                }),
                "Client::Consume was called on another thread");
+  EXPECT_DEATH(CallOnAnotherThread([](EventLoop& loop, Client&, Consumer&) { Client(loop, {}); }),
+               "Client::Client was called on another thread");
   EXPECT_DEATH(
       CallOnAnotherThread([](EventLoop&, Client&, Consumer& consumer) { consumer.Pause(); }),
       "Consumer::Pause was called on another thread");
