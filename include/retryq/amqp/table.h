@@ -54,6 +54,11 @@ inline constexpr bool kIsAlternative<T, std::variant<Alternatives...>> =
 template <typename T, typename Variant>
 concept IsAlternative = kIsAlternative<T, Variant>;
 
+// Pointers except texts, enums, and integers that are none of the alternatives, such as char.
+template <typename T>
+concept IsNoValue = std::is_null_pointer_v<T> || std::is_enum_v<T> || std::is_integral_v<T> ||
+    (std::is_pointer_v<T> && !std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, char>);
+
 }  // namespace internal
 
 // 'A'. Values of an array may differ in type.
@@ -105,6 +110,14 @@ struct RETRYQ_EXPORT Value {
   Value(const char* text);
   Value(std::string_view text);
   Value(Table table);
+  // Explains what to write for another type.
+  template <typename T>
+  requires(internal::IsNoValue<T> && !internal::IsAlternative<T, Variant> &&
+           !(std::is_integral_v<T> && sizeof(T) == sizeof(std::int64_t))) Value(T) {
+    static_assert(!internal::IsNoValue<T>,
+                  "a header is a bool, a number, a text, a table or an array: cast an enum to an "
+                  "integer, and write std::string(1, c) for a char");
+  }
   // NOLINTEND(google-explicit-constructor)
 
   // Defined in the library, so that not every including file compiles them for 18 alternatives.
