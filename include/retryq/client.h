@@ -197,7 +197,8 @@ class RETRYQ_EXPORT Client {
   // user needs the right to configure queue and exchange, to write to the queue and to read from
   // the exchange. kResourceExhausted: the broker's limit of queues is reached. kUnavailable: the
   // deadline was over first, or the connection was lost each time. Objects that were created before
-  // an error remain.
+  // an error remain. Other calls do not wait for it: a publish to a new queue may fail with
+  // kNotFound before `done` is called.
   void Declare(WorkQueue work_queue, DeclareOptions options = {}, Done done = nullptr);
   void Declare(WorkQueue work_queue, Done done);
 
