@@ -81,7 +81,7 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   using DrainDone = std::function<void()>;
   [[nodiscard]] std::shared_ptr<void> OnDrain(absl::AnyInvocable<void(DrainDone) &&> drain);
 
-  [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override;
+  [[nodiscard]] std::unique_ptr<Timer> After(Duration delay, Callback callback) override;
 
   // Takes work from any thread and runs it on this loop's thread.
   std::shared_ptr<Executor> executor() const;

@@ -230,7 +230,7 @@ std::shared_ptr<void> EventLoop::OnDrain(absl::AnyInvocable<void(DrainDone) &&> 
   impl_->Check("EventLoop::OnDrain");
   return impl_->OnDrain(std::move(drain));
 }
-std::unique_ptr<Timer> EventLoop::After(absl::Duration delay, Callback callback) {
+std::unique_ptr<Timer> EventLoop::After(Duration delay, Callback callback) {
   impl_->Check("EventLoop::After");
   return impl_->After(delay, std::move(callback));
 }

@@ -84,7 +84,7 @@ void SimulatedRabbitMq::Start() { node_->Start(); }
 void SimulatedRabbitMq::SetAlarm(bool alarm) { node_->SetAlarm(alarm); }
 void SimulatedRabbitMq::RefuseDeclares(bool refuse) { node_->RefuseDeclares(refuse); }
 void SimulatedRabbitMq::RefusePublishes(bool refuse) { node_->RefusePublishes(refuse); }
-void SimulatedRabbitMq::StepClock(absl::Duration by) { node_->StepClock(by); }
+void SimulatedRabbitMq::StepClock(Duration by) { node_->StepClock(by); }
 
 bool SimulatedRabbitMq::up() const { return node_->up(); }
 bool SimulatedRabbitMq::HasQueue(std::string_view name) const {

@@ -119,13 +119,13 @@ SimulatedTime::~SimulatedTime() { loop_->Close(); }
 absl::Time SimulatedTime::Now() const { return wall_clock_at_boot_ + loop_->now(); }
 absl::Duration SimulatedTime::SinceBoot() const { return loop_->now(); }
 
-std::unique_ptr<Timer> SimulatedTime::After(absl::Duration delay, Callback callback) {
+std::unique_ptr<Timer> SimulatedTime::After(Duration delay, Callback callback) {
   return loop_->Set(delay, std::move(callback));
 }
 
 std::shared_ptr<Executor> SimulatedTime::executor() const { return loop_; }
 
-void SimulatedTime::Advance(absl::Duration by) { loop_->RunUntil(loop_->now() + by); }
+void SimulatedTime::Advance(Duration by) { loop_->RunUntil(loop_->now() + by); }
 
 bool SimulatedTime::AdvanceToNextTimer() {
   loop_->RunPosted();
@@ -134,7 +134,7 @@ bool SimulatedTime::AdvanceToNextTimer() {
   return true;
 }
 
-void SimulatedTime::StepWallClock(absl::Duration by) { wall_clock_at_boot_ += by; }
+void SimulatedTime::StepWallClock(Duration by) { wall_clock_at_boot_ += by; }
 
 std::size_t SimulatedTime::pending_timers() const { return loop_->pending(); }
 

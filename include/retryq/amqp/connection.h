@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/connection_options.h"
+#include "retryq/duration.h"
 #include "retryq/event_loop.h"
 #include "retryq/export.h"
 
@@ -65,7 +66,7 @@ class RETRYQ_EXPORT Connection {
   // Closes the connection for good: sends pending data, then connection.close, and calls `closed`
   // when the broker has replied or `deadline` is over. The listener gets no more calls. May be
   // called again: each `closed` is called, and the earliest deadline applies.
-  void Close(absl::Duration deadline, std::function<void()> closed);
+  void Close(Duration deadline, std::function<void()> closed);
 
   bool is_open() const;
 

@@ -89,9 +89,9 @@ struct ConnectionOptions {
 
   // Limits for each step of an attempt at one address; after that the next address is tried. Above
   // zero.
-  absl::Duration connection_timeout = absl::Seconds(10);  // resolving the host's name, and TCP
-  absl::Duration tls_timeout = absl::Seconds(10);         // TLS
-  absl::Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
+  Duration connection_timeout = absl::Seconds(10);  // resolving the host's name, and TCP
+  Duration tls_timeout = absl::Seconds(10);         // TLS
+  Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
   // Largest frame to request, in bytes: 8192 … 1 MiB. The smaller of this and the broker's is used.
   // Zero: the broker's, up to 1 MiB, which is never exceeded.

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/time/time.h"
+#include "retryq/duration.h"
 #include "retryq/export.h"
 
 namespace retryq {
@@ -24,7 +24,7 @@ class RETRYQ_EXPORT Timers {
   // Calls `callback` once, after at least `delay` and never before this returns, unless the timer
   // is destroyed first. Negative delays count as zero.
   using Callback = absl::AnyInvocable<void() &&>;
-  [[nodiscard]] virtual std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Timer> After(Duration delay, Callback callback) = 0;
 };
 
 }  // namespace retryq

@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "retryq/broker/broker.h"
+#include "retryq/duration.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 
 namespace retryq::testing {
@@ -31,9 +32,9 @@ class SimulatedBroker final : public Broker {
   // its way back is lost. The client notices after `client_notices`, the broker after
   // `broker_notices`; the broker then requeues unacked messages.
   struct CutParams {
-    absl::Duration may_arrive = absl::ZeroDuration();
-    absl::Duration client_notices = absl::ZeroDuration();
-    absl::Duration broker_notices = absl::ZeroDuration();
+    Duration may_arrive = absl::ZeroDuration();
+    Duration client_notices = absl::ZeroDuration();
+    Duration broker_notices = absl::ZeroDuration();
   };
   void CutPublishing(const CutParams& cut);
   void CutConsuming(const CutParams& cut);

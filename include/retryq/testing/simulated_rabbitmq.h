@@ -13,6 +13,7 @@
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
 #include "retryq/broker/random.h"
+#include "retryq/duration.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::testing {
@@ -85,13 +86,13 @@ class SimulatedRabbitMq {
     std::string version = "3.10.8";
 
     // Longest time until a persistent message is on disk and confirmed.
-    absl::Duration max_sync = absl::Milliseconds(20);
+    Duration max_sync = absl::Milliseconds(20);
 
     // Longest time until a dead-lettered message of a classic queue is on disk.
-    absl::Duration max_lazy_sync = absl::Seconds(2);
+    Duration max_lazy_sync = absl::Seconds(2);
 
     // Longest time that a quorum queue has no leader after a start.
-    absl::Duration max_election = absl::Seconds(3);
+    Duration max_election = absl::Seconds(3);
 
     // Whether a quorum queue whose lease ended while the node was down is deleted with its
     // messages, as on 4.3, or first dead-letters the messages that are due, as on earlier versions.
@@ -103,7 +104,7 @@ class SimulatedRabbitMq {
     // How long a delivery may be unsettled. After that, versions before 4.3 close the channel;
     // newer versions requeue the message, uncounted, and cancel the consumer, and do so for quorum
     // queues only.
-    absl::Duration consumer_timeout = absl::InfiniteDuration();
+    Duration consumer_timeout = absl::InfiniteDuration();
   };
 
   // `time` and `random` must outlive it.
@@ -138,7 +139,7 @@ class SimulatedRabbitMq {
   // Publishes of clients are nacked, as by a queue that fails.
   void RefusePublishes(bool refuse);
   // Steps only the broker's wall clock, which determines the deadlines of messages.
-  void StepClock(absl::Duration by);
+  void StepClock(Duration by);
 
   // State, as an operator sees it. Messages of a queue are ready or unacked; those handed to
   // consumers come first.

@@ -10,6 +10,7 @@
 #include "retryq/broker/random.h"
 #include "retryq/broker/retrier.h"
 #include "retryq/broker/timers.h"
+#include "retryq/duration.h"
 #include "retryq/observer.h"
 
 namespace retryq::testing {
@@ -37,7 +38,7 @@ class SimulatedTime final : public Clock, public Timers {
   // Begins at one hour.
   absl::Duration SinceBoot() const override;
 
-  [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override;
+  [[nodiscard]] std::unique_ptr<Timer> After(Duration delay, Callback callback) override;
 
   // `Post` is thread-safe and may be called after this object is gone.
   std::shared_ptr<Executor> executor() const;
@@ -45,7 +46,7 @@ class SimulatedTime final : public Clock, public Timers {
   // Lets this much time pass. Timers fire in the order in which they are due (those due at the same
   // time, in the order in which they were set), with both clocks at that instant; posted work runs
   // before the next timer.
-  void Advance(absl::Duration by);
+  void Advance(Duration by);
 
   // Lets time pass until the next timer is due, and fires all timers that are due then. If there is
   // no timer, runs posted work and returns false.
@@ -55,7 +56,7 @@ class SimulatedTime final : public Clock, public Timers {
   void RunReady() { Advance(absl::ZeroDuration()); }
 
   // Steps only the wall clock, forward or back.
-  void StepWallClock(absl::Duration by);
+  void StepWallClock(Duration by);
 
   // Number of timers that are set and have not fired.
   std::size_t pending_timers() const;

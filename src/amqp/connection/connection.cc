@@ -325,7 +325,7 @@ Connection::Connection(EventLoop& loop, ConnectionOptions options, ConnectionLis
 
 Connection::~Connection() { impl_->Destroy(); }
 
-void Connection::Close(absl::Duration deadline, std::function<void()> closed) {
+void Connection::Close(Duration deadline, std::function<void()> closed) {
   impl_->Close(deadline, std::move(closed));
 }
 

@@ -387,7 +387,7 @@ TEST_F(ClientDrainTest, AFlushEndsAtItsDeadline) {
 class SimulatedLoop final : public EventLoop {
  public:
   explicit SimulatedLoop(testing::SimulatedTime& time) : time_(time) {}
-  std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override {
+  std::unique_ptr<Timer> After(Duration delay, Callback callback) override {
     return time_.After(delay, std::move(callback));
   }
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "retryq/amqp/connection_options.h"
 #include "retryq/retryq.h"
 #include "support/simulated_world.h"
 
@@ -88,14 +89,21 @@ TEST_F(FirstLines, TakesDurationsOfChrono) {
   ASSERT_TRUE(consumer.ok());
   client_->Publish({.routing_key = "in", .body = "1"}, {.delay = 1.5min});
   const absl::Time start = time_.Now();
-  time_.Advance(absl::Hours(1));
+  time_.Advance(1h);
   ASSERT_EQ(calls.size(), 3u);
   const absl::Duration near = absl::Seconds(1);
   EXPECT_LT(absl::AbsDuration(calls[0] - start - absl::Seconds(90)), near);
   EXPECT_LT(absl::AbsDuration(calls[1] - calls[0] - absl::Milliseconds(1500)), near);
   EXPECT_LT(absl::AbsDuration(calls[2] - calls[1] - absl::Minutes(2)), near);
-  time_.Advance(absl::Minutes(40));
+  bool fired = false;
+  const auto timer = time_.After(40min, [&] { fired = true; });
+  time_.Advance(40min);
+  EXPECT_TRUE(fired);
   EXPECT_EQ(calls.size(), 4u);
+  const amqp::ConnectionOptions connection = {.connection_timeout = 5s, .reconnect_max = 1min};
+  EXPECT_EQ(connection.connection_timeout, absl::Seconds(5));
+  const testing::SimulatedRabbitMq::Options simulated = {.consumer_timeout = 30min};
+  EXPECT_EQ(simulated.consumer_timeout, absl::Minutes(30));
 }
 
 TEST(Duration, IsExactAndSaturates) {
