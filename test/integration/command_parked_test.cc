@@ -14,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 class CommandParked : public ParkedQueueTest {
  protected:
@@ -186,6 +187,55 @@ TEST_P(CommandParked, ReplaysOnlyMatchingMessages) {
   EXPECT_EQ(Parked("replay", {"--error", "timeout"}).code, 0);
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"2", 1}, {"3", 1}}));
   EXPECT_EQ(TakeAll("orders.parked"), (std::map<std::string, int>{{"1", 1}}));
+}
+
+// Several consumers read them, on channels of their own.
+TEST_P(CommandParked, ReplaysTheMatchingOnesOfManyMessagesInTheirOrder) {
+  constexpr int kCount = 3000;
+  std::vector<std::string> matching;
+  std::vector<std::string> others;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string id = absl::StrCat("m-", i);
+    const bool matches = i % 5 == 4;
+    (matches ? matching : others).push_back(id);
+    const std::string headers = ParkedPast(id, matches ? "timeout" : "paper").Encode().value();
+    peer_.Send("", "orders.parked", id, {.headers = amqp::TableView(headers), .delivery_mode = 2});
+  }
+  peer_.AwaitConfirms();
+  constexpr int kFirst = 250;  // reached while messages of a consumer are still to be processed
+  const End first = Parked("replay", {"--error", "timeout", "--limit", absl::StrCat(kFirst)});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_TRUE(Holds("orders", kFirst));
+  EXPECT_TRUE(Holds("orders.parked", kCount - kFirst));
+  const End rest = Parked("replay", {"--error", "timeout"});
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_TRUE(Holds("orders.parked", static_cast<std::uint32_t>(others.size())));
+  std::vector<std::string> replayed;
+  while (const amqp::MessagePtr message = peer_.Get("orders")) {
+    replayed.emplace_back(message->body);
+  }
+  if (std::string_view(GetParam()) == "classic") {
+    EXPECT_EQ(replayed, matching);
+    EXPECT_EQ(Listed(), others);
+  } else {
+    EXPECT_THAT(replayed, UnorderedElementsAreArray(matching));
+    EXPECT_THAT(Listed(), UnorderedElementsAreArray(others));
+  }
+}
+
+// All acks precede the cancel: the broker would drop those that it holds back for a quorum queue.
+TEST_P(CommandParked, ReplaysTheMatchingOnesOfLargeMessages) {
+  constexpr int kSmall = 300;
+  constexpr int kLarge = 140;  // 70 MiB
+  for (int i = 0; i < kSmall; ++i) Park("small", ParkedPast(absl::StrCat("s-", i), "paper"));
+  const std::string large(std::size_t{1} << 19, 'x');
+  for (int i = 0; i < kLarge; ++i) {
+    Park(large, ParkedPast(absl::StrCat("l-", i), i % 2 == 0 ? "timeout" : "paper"));
+  }
+  const End end = Parked("replay", {"--error", "timeout"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_TRUE(Holds("orders", kLarge / 2));
+  EXPECT_TRUE(Holds("orders.parked", kSmall + kLarge / 2));
 }
 
 TEST_P(CommandParked, ReplaysElsewhere) {

@@ -152,6 +152,8 @@ void Channel::Consume(const ConsumeParams& params,
 }
 
 void Channel::Cancel(std::string_view consumer_tag, Done done) {
+  // The broker's channel may keep acks of a quorum queue back, and passes them on before a cancel.
+  impl_->FlushAcks();
   impl_->Call<method::BasicCancelOk>(method::BasicCancel{.consumer_tag = consumer_tag},
                                      absl::StrCat("cancelling consumer '", Text(consumer_tag), "'"),
                                      ToStatus(std::move(done)));

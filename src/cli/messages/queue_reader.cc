@@ -318,8 +318,12 @@ void QueueReader::Abandon(const absl::Status& why) {
 // Messages in transit when a consumer is cancelled are requeued unseen, and their count increases.
 // So a consumer is cancelled when its window is full, or when all messages have been seen: later
 // messages have rarely been delivered before.
+//
+// The channel of a quorum queue keeps acks back while many are under way, and drops them when it is
+// closed. It sends them before a cancel, so all acks precede the cancel.
 bool QueueReader::MayCancel() const {
   if (!ending_) return held_ >= window_;
+  if (undecided_ + moving_ > 0) return false;
   return nothing_left_ || cut_short_ || unacked_ >= window_ || Now() - ending_since_ > kFill;
 }
 
