@@ -200,7 +200,11 @@ absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const s
                        "retryq waiting, or name the parked queue by --parked"));
     }
     const auto move_at = MoveAt(answer->json, queue);
-    if (move_at.ok()) return BeforeReading{*move_at, FiguresOf(answer->json)};
+    if (move_at.ok()) {
+      return BeforeReading{.move_at = *move_at,
+                           .figures = FiguresOf(answer->json),
+                           .is_classic = TextOf(answer->json, "type") == "classic"};
+    }
     if (DeliveryLimitOf(answer->json, kDefaultDeliveryLimit) || absl::Now() > end) {
       return move_at.status();
     }

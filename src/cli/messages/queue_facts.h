@@ -51,6 +51,7 @@ std::optional<QueueFigures> FiguresOf(const nlohmann::json& queue);
 struct BeforeReading {
   std::optional<std::int64_t> move_at;
   std::optional<QueueFigures> figures;
+  bool is_classic = true;
 };
 
 // Asks the management API, for some seconds if it does not know the limit yet. If it cannot be

@@ -23,10 +23,12 @@ constexpr absl::Duration kFill = absl::Seconds(5);
 // old.
 constexpr absl::Duration kPatienceWithOthers = absl::Seconds(6);
 constexpr absl::Duration kLookAtOthers = absl::Milliseconds(100);
-// The number of messages on a channel before a new one takes over: at least a part of all messages,
-// so that the number of channels is limited.
-constexpr std::uint64_t kLeastOnChannel = 1000;
+// A channel has at least this part of all messages, so that the number of channels is limited.
 constexpr std::uint64_t kMostChannels = 128;
+// The window of a collecting consumer. The broker searches the unacked messages of a channel for
+// each one that is acked, which takes longer the more there are; but each consumer costs it some
+// milliseconds.
+constexpr std::uint16_t kCollectingWindow = 400;
 // The size of the bodies of a window, at most.
 constexpr std::size_t kMostBodies = std::size_t{64} << 20;
 // The time for the broker to requeue unacked messages, and the interval of checks.
@@ -119,19 +121,30 @@ void QueueReader::OpenChannel() {
   on_channel_ = 0;
 }
 
-// If no further channel can be opened, the current one stays in use.
-void QueueReader::RotateChannel() {
-  if (on_channel_ < std::max(kLeastOnChannel, total_ / kMostChannels)) return;
+// Opens the next channel if the current one has had its part. If no further channel can be opened,
+// the current one stays in use.
+bool QueueReader::RotateChannel() {
+  if (on_channel_ <= total_ / kMostChannels) return false;
   const std::uint64_t brought = on_channel_;
   std::unique_ptr<amqp::Channel> former = std::move(channel_);
   OpenChannel();
-  if (channel_->is_open()) return earlier_.push_back(std::move(former));
+  if (channel_->is_open()) {
+    earlier_.push_back(std::move(former));
+    return true;
+  }
   channel_ = std::move(former);
   on_channel_ = brought;
+  return false;
+}
+
+// Whether the present consumer received it, and not an earlier one.
+bool QueueReader::IsOfConsumer(const amqp::Message& message) const {
+  return message.delivery_tag.generation == channel_->generation() &&
+         message.delivery_tag.tag > before_consumer_;
 }
 
 void QueueReader::Ack(const amqp::Message& message) {
-  --unacked_;
+  if (IsOfConsumer(message)) --unacked_;
   const auto earlier = std::find_if(earlier_.begin(), earlier_.end(), [&](const auto& channel) {
     return channel->generation() == message.delivery_tag.generation;
   });
@@ -199,12 +212,15 @@ void QueueReader::SetWindow() {
   const std::size_t fits = kMostBodies / std::max<std::size_t>(largest_body_, 1);
   const std::size_t most = seen_ == 0 ? 0 : options_.later_window;
   window_ = std::max(options_.window, static_cast<std::uint16_t>(std::min(fits, most)));
+  if (collects_) window_ = kCollectingWindow;
   channel_->Qos(window_, [](const absl::Status&) {});
 }
 
 void QueueReader::StartConsumer() {
-  RotateChannel();
+  collects_ = options_.may_collect && kept_ > 0;
+  collected_bytes_ = 0;
   SetWindow();
+  before_consumer_ = on_channel_;
   consumer_ = Consumer::kStarting;
   unacked_ = 0;
   held_ = 0;
@@ -220,12 +236,30 @@ void QueueReader::StartConsumer() {
 }
 
 void QueueReader::CancelConsumer() {
-  consumer_ = Consumer::kCancelling;
+  consumer_ = Consumer::kNone;
+  ++cancelling_;
   channel_->Cancel(consumer_tag_, [this](const absl::Status& cancelled) {
     if (!cancelled.ok()) return;
-    consumer_ = Consumer::kNone;
+    --cancelling_;
     Step();
   });
+  ShowCollected();
+}
+
+void QueueReader::ShowCollected() {
+  if (ending_) return;  // they are kept at the end
+  std::vector<amqp::MessagePtr> left;
+  for (amqp::MessagePtr& message : std::exchange(unshown_, {})) {
+    ending_ ? left.push_back(std::move(message)) : Show(std::move(message));
+  }
+  unshown_.insert(unshown_.begin(), left.begin(), left.end());
+}
+
+void QueueReader::Show(amqp::MessagePtr message) {
+  if (message->left_out == 0) return options_.on_message(std::move(message));
+  progress_.Say(absl::StrCat("a message of ", message->left_out,
+                             " bytes is too large to be read and stays in the queue"));
+  Keep(message);
 }
 
 void QueueReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
@@ -234,29 +268,32 @@ void QueueReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
   empty_looks_ = 0;
   ++unacked_;
   ++on_channel_;
-  largest_body_ = std::max(largest_body_, message->body.size());
   if (ending_) ++late_;
   if (ending_ && options_.keep_order) {
-    ++held_;
-    ++kept_;
-    return Step();
-  }
-  if (ending_) {
-    // Taking one of them now would make the broker deliver another.
-    bystanders_.push_back(std::move(message));
+    Hold(*message);
     return Step();
   }
   ++undecided_;
-  if (++seen_ >= total_) nothing_left_ = true;
-  if (message->left_out > 0) {
-    progress_.Say(absl::StrCat("a message of ", message->left_out,
-                               " bytes is too large to be read and stays in the queue"));
-    Keep(message);
+  largest_body_ = std::max(largest_body_, message->body.size());
+  collected_bytes_ += message->body.size();
+  // Taking one of them while ending would make the broker deliver another.
+  if (ending_ || collects_) {
+    unshown_.push_back(std::move(message));
   } else {
-    options_.on_message(std::move(message));
+    Show(std::move(message));
   }
-  if (nothing_left_) Stop();
+  if (collects_ && collected_bytes_ > kMostBodies) {
+    collects_ = false;
+    ShowCollected();
+  }
+  if (!ending_ && ++seen_ >= total_) EndOfQueue();
   Step();
+}
+
+void QueueReader::EndOfQueue() {
+  nothing_left_ = true;
+  ShowCollected();
+  Stop();
 }
 
 void QueueReader::Keep(const amqp::MessagePtr& message) {
@@ -265,10 +302,14 @@ void QueueReader::Keep(const amqp::MessagePtr& message) {
       MessageHistory(*message).returns >= *options_.move_at) {
     Move(message);
   } else {
-    ++held_;
-    ++kept_;
+    Hold(*message);
   }
   Step();
+}
+
+void QueueReader::Hold(const amqp::Message& message) {
+  ++kept_;
+  if (IsOfConsumer(message)) ++held_;
 }
 
 void QueueReader::Take(const amqp::MessagePtr& message) {
@@ -288,8 +329,7 @@ void QueueReader::Move(const amqp::MessagePtr& message) {
           Ack(*message);
           return Step();
         }
-        ++held_;
-        ++kept_;
+        Hold(*message);
         Abandon(absl::FailedPreconditionError(absl::StrCat(
             "a message of queue '", options_.queue,
             "' was requeued so often that the delivery limit may soon drop it, and its copy could "
@@ -322,8 +362,8 @@ void QueueReader::Abandon(const absl::Status& why) {
 // The channel of a quorum queue keeps acks back while many are under way, and drops them when it is
 // closed. It sends them before a cancel, so all acks precede the cancel.
 bool QueueReader::MayCancel() const {
-  if (!ending_) return held_ >= window_;
-  if (undecided_ + moving_ > 0) return false;
+  if (!ending_) return (collects_ ? unacked_ : held_) >= window_;
+  if (undecided_ + moving_ > unshown_.size()) return false;
   return nothing_left_ || cut_short_ || unacked_ >= window_ || Now() - ending_since_ > kFill;
 }
 
@@ -331,19 +371,23 @@ void QueueReader::Step() {
   if (channel_ == nullptr || finished_ || (!began_ && !ending_)) return;
   switch (consumer_) {
     case Consumer::kStarting:
-    case Consumer::kCancelling:
       return;
     case Consumer::kActive:
       if (options_.keep_order) return StepInOrder();
-      if (MayCancel()) CancelConsumer();
-      return;
+      if (!MayCancel()) return;
+      CancelConsumer();
+      return Step();
     case Consumer::kNone:
-      if (!ending_) return StartConsumer();
       break;
   }
-  const std::vector<amqp::MessagePtr> bystanders = std::exchange(bystanders_, {});
-  undecided_ += bystanders.size();
-  for (const amqp::MessagePtr& message : bystanders) Keep(message);
+  if (!ending_) {
+    if (undecided_ + moving_ > window_) return;
+    // The broker's replies to several calls on one channel may be out of order.
+    if (RotateChannel() || cancelling_ == 0) StartConsumer();
+    return;
+  }
+  if (cancelling_ > 0) return;
+  for (const amqp::MessagePtr& message : std::exchange(unshown_, {})) Keep(message);
   if (undecided_ == 0 && moving_ == 0) Requeue();
 }
 
@@ -378,13 +422,20 @@ void QueueReader::Requeue() {
   finished_ = true;
   return_.reset();
   consumer_ = Consumer::kNone;
+  if (options_.may_collect && other_consumers_ == 0) {
+    // A classic queue sorts its messages. It walks past all earlier ones that are back already.
+    earlier_.push_back(std::move(channel_));
+    std::reverse(earlier_.begin(), earlier_.end());
+    channel_ = std::move(earlier_.back());
+    earlier_.pop_back();
+  }
   if (RequeuesByChannel()) return CloseChannels();
   // In a later turn of the loop, as the publisher's channel may be about to report why it was
   // closed.
   return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
 }
 
-// Closes them in order, as their messages are requeued in that order.
+// Closes them one after the other, as their messages are requeued in that order.
 void QueueReader::CloseChannels() {
   if (!earlier_.empty()) {
     earlier_.front()->Close([this] {
@@ -482,8 +533,7 @@ void QueueReader::LookForEnd() {
     looking_ = false;
     if (!queue.ok()) return;  // OnChannelClosed follows
     if (queue->message_count == 0 && ++empty_looks_ >= kEmptyLooks) {
-      nothing_left_ = true;
-      Stop();
+      EndOfQueue();
       return Step();
     }
     if (queue->message_count == 0 || Now() - last_delivery_ < kPatienceWithQueue) return;

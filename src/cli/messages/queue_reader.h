@@ -107,9 +107,13 @@ class Pacer {
 //
 // Messages are consumed and stay unacked, so that none is seen twice, until the broker requeues
 // them at the end. One consumer has at most `window` of them. When all of those are kept, the next
-// consumer takes over, and their bodies are freed. After some thousand messages a new channel takes
-// over, as the broker searches all unacked messages of a channel for those that are acked. After an
-// error, or if the process dies, the broker requeues all unacked messages.
+// consumer takes over, on a channel of its own if there are not too many: the broker searches all
+// unacked messages of a channel for each one that is acked. After an error, or if the process dies,
+// the broker requeues all unacked messages.
+//
+// Once a message was kept, further consumers of a classic queue may collect: each receives a small
+// window, is cancelled, and only then are its messages shown, so that none is in transit. The next
+// one starts meanwhile.
 //
 // Messages that another consumer has cannot be seen. The reader waits some seconds for them to
 // return, as they do if another command has just ended. It ends when the messages that it leaves in
@@ -128,6 +132,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
     // The window of later consumers, if bodies are small enough: most messages of a window may be
     // kept, and then few consumers are needed. 0: that of the first one.
     std::uint16_t later_window = 0;
+    bool may_collect = false;  // for a classic queue whose messages are taken without pauses
     std::optional<std::int64_t> move_at;  // at least 1; not set: moves none
     // Kept messages get their previous position, before all later messages; otherwise any. Messages
     // expire only at the head of a delay queue, so a misplaced message delays others. Before 4.3, a
@@ -181,7 +186,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   bool others_hold() const { return others_hold_; }
 
  private:
-  enum class Consumer { kNone, kStarting, kActive, kCancelling };
+  enum class Consumer { kNone, kStarting, kActive };
 
   void OnOpen() override;
   void OnLost(const absl::Status& why) override;
@@ -196,11 +201,16 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   void Begin(const DeclareOk& queue);
   bool IsAllThere(const DeclareOk& queue) const;
   void OpenChannel();
-  void RotateChannel();
+  bool RotateChannel();
   void Ack(const amqp::Message& message);
   void SetWindow();
+  bool IsOfConsumer(const amqp::Message& message) const;
   void StartConsumer();
   void CancelConsumer();
+  void Show(amqp::MessagePtr message);
+  void Hold(const amqp::Message& message);
+  void ShowCollected();
+  void EndOfQueue();
   // Does the next step, if any.
   void Step();
   bool MayCancel() const;
@@ -236,6 +246,10 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   std::uint16_t window_ = 0;  // of the present consumer
   std::size_t largest_body_ = 0;
   Consumer consumer_ = Consumer::kNone;
+  bool collects_ = false;              // this consumer
+  std::size_t collected_bytes_ = 0;    // of the bodies that this consumer has received
+  std::uint64_t before_consumer_ = 0;  // messages delivered on the channel before this consumer
+  std::uint64_t cancelling_ = 0;       // consumers whose cancel is not confirmed
   std::string consumer_tag_;
   std::uint64_t unacked_ = 0;  // of the messages of this consumer
   std::uint64_t held_ = 0;     // of these, messages that stay unacked
@@ -246,12 +260,13 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   std::uint64_t kept_ = 0;
   std::uint64_t moved_ = 0;
   std::uint64_t late_ = 0;       // delivered while ending, including copies of moved ones
-  std::uint64_t undecided_ = 0;  // shown, but neither kept nor taken yet
+  std::uint64_t undecided_ = 0;  // delivered, but neither kept nor taken yet
   std::uint64_t moving_ = 0;
 
-  bool ending_ = false;                       // no more messages are shown
-  bool nothing_left_ = false;                 // the queue has no more messages
-  std::vector<amqp::MessagePtr> bystanders_;  // delivered while ending
+  bool ending_ = false;        // no more messages are shown
+  bool nothing_left_ = false;  // the queue has no more messages
+  // Collected, or delivered while ending. When the reader ends, they are kept.
+  std::vector<amqp::MessagePtr> unshown_;
   int empty_looks_ = 0;
   bool looking_ = false;
   std::uint32_t other_consumers_ = 0;  // at the start

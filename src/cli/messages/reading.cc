@@ -283,6 +283,7 @@ absl::StatusOr<QueueReader::Options> Pass::ParkedOptions(QueueReader::Options re
   reader.connection = WithPatience(reader.connection, absl::Seconds(6));
   reader.window = Acts() ? WindowInTime(options_, kLongestTurnSeconds) : kReadingWindow;
   if (Acts() && options_.rate <= 0) reader.later_window = kReadingWindow;
+  reader.may_collect = Acts() && options_.rate <= 0 && before->is_classic;
   if (!Acts() && limit_ && options_.filter.empty()) {
     reader.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(*limit_, kReadingWindow));
   }
