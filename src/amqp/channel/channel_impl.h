@@ -174,19 +174,15 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Whether all its short strings, which are names, are short enough.
   template <typename Method>
   static bool NamesFit(const Method& method) {
-    if constexpr (requires { Method::Fields(method); }) {
-      const auto fits = [](const auto& field) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string_view>) {
-          return field.size() <= kMaxNameSize;
-        } else {
-          return true;
-        }
-      };
-      return std::apply([&](const auto&... fields) { return (fits(fields) && ...); },
-                        Method::Fields(method));
-    } else {
-      return true;
-    }
+    const auto fits = [](const auto& field) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string_view>) {
+        return field.size() <= kMaxNameSize;
+      } else {
+        return true;
+      }
+    };
+    return std::apply([&](const auto&... fields) { return (fits(fields) && ...); },
+                      Method::Fields(method));
   }
 
   // Calls `Finish` in a later turn.

@@ -35,9 +35,7 @@ bool IsMethod(std::string_view payload) {
 template <typename Method>
 absl::Status ReadMethod(std::string_view payload, Method* method) {
   FieldReader reader(payload.substr(sizeof(std::uint32_t)));
-  if constexpr (requires { Method::Fields(*method); }) {
-    std::apply([&reader](auto&... fields) { (reader.Read(fields), ...); }, Method::Fields(*method));
-  }
+  std::apply([&](auto&... fields) { (reader.Read(fields), ...); }, Method::Fields(*method));
   return reader.Finish(Method::kId.name);
 }
 
@@ -50,10 +48,7 @@ template <typename Method>
 std::size_t MethodSize(const Method& method) {
   FieldSizer sizer;
   sizer.Add(std::uint32_t{0});  // class and method
-  if constexpr (requires { Method::Fields(method); }) {
-    std::apply([&sizer](const auto&... fields) { (sizer.Add(fields), ...); },
-               Method::Fields(method));
-  }
+  std::apply([&](const auto&... fields) { (sizer.Add(fields), ...); }, Method::Fields(method));
   return sizer.size();
 }
 
@@ -63,10 +58,7 @@ void WriteMethod(const Method& method, char* out) {
   constexpr method::Id kId = Method::kId;
   FieldWriter writer(out);
   writer.Write(std::uint32_t{kId.class_id} << 16 | kId.method_id);
-  if constexpr (requires { Method::Fields(method); }) {
-    std::apply([&writer](const auto&... fields) { (writer.Write(fields), ...); },
-               Method::Fields(method));
-  }
+  std::apply([&](const auto&... fields) { (writer.Write(fields), ...); }, Method::Fields(method));
 }
 
 // Appends the payload.

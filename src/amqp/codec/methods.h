@@ -1,6 +1,8 @@
 #ifndef RETRYQ_AMQP_METHODS_H_
 #define RETRYQ_AMQP_METHODS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
@@ -9,13 +11,12 @@
 #include "amqp/codec/fields.h"
 #include "retryq/amqp/table.h"
 
-// The methods of AMQP 0-9-1 that a client sends or receives, including extensions of RabbitMQ,
-// except for access, tx, exchange.bind and basic.recover-async.
+// The methods of AMQP 0-9-1 that this client sends or expects, including extensions of RabbitMQ.
 // https://www.rabbitmq.com/amqp-0-9-1-reference
 //
 // Each is a plain struct of views, with its number and its fields in wire order. The type of a
-// field determines its encoding (amqp/codec/fields.h). amqp/codec/method_codec.h reads and writes
-// them.
+// field determines its encoding (amqp/codec/fields.h). A field that this client does not use is
+// reserved. amqp/codec/method_codec.h reads and writes them.
 namespace retryq::amqp::method {
 
 using amqp::kReserved;
@@ -30,6 +31,67 @@ struct Id {
   friend constexpr bool operator==(const Id& a, const Id& b) {
     return a.class_id == b.class_id && a.method_id == b.method_id;
   }
+};
+
+// The name of a method as a template argument.
+template <std::size_t size>
+struct Name {
+  // NOLINTNEXTLINE(google-explicit-constructor): a string literal becomes the argument
+  consteval Name(const char (&literal)[size]) { std::copy_n(literal, size, text); }
+  char text[size] = {};
+};
+
+// A method of which no field is used. `Unused` are the types of its fields.
+template <std::uint16_t of_class, std::uint16_t number, Name name, typename... Unused>
+struct Bare {
+  static constexpr Id kId = {of_class, number, name.text};
+  static constexpr auto Fields(auto&) { return std::tie(kReserved<Unused>...); }
+};
+
+// Methods that differ only in their number.
+
+template <std::uint16_t of_class, std::uint16_t number, Name name>
+struct Close {
+  static constexpr Id kId = {of_class, number, name.text};
+  std::uint16_t reply_code = 0;
+  std::string_view reply_text;
+  std::uint16_t class_id = 0;   // the method that caused it, or 0
+  std::uint16_t method_id = 0;  // likewise
+  static constexpr auto Fields(auto& m) {
+    return std::tie(m.reply_code, m.reply_text, m.class_id, m.method_id);
+  }
+};
+
+template <std::uint16_t number, Name name>
+struct Tune {
+  static constexpr Id kId = {10, number, name.text};
+  std::uint16_t channel_max = 0;  // 0: unlimited
+  std::uint32_t frame_max = 0;    // 0: unlimited
+  std::uint16_t heartbeat = 0;    // seconds; 0: none
+  static constexpr auto Fields(auto& m) {
+    return std::tie(m.channel_max, m.frame_max, m.heartbeat);
+  }
+};
+
+template <std::uint16_t number, Name name>
+struct Flow {
+  static constexpr Id kId = {20, number, name.text};
+  bool active = false;
+  static constexpr auto Fields(auto& m) { return std::tie(m.active); }
+};
+
+template <std::uint16_t number, Name name>
+struct RemovedOk {
+  static constexpr Id kId = {50, number, name.text};
+  std::uint32_t message_count = 0;
+  static constexpr auto Fields(auto& m) { return std::tie(m.message_count); }
+};
+
+template <std::uint16_t number, Name name>
+struct ConsumerOk {
+  static constexpr Id kId = {60, number, name.text};
+  std::string_view consumer_tag;
+  static constexpr auto Fields(auto& m) { return std::tie(m.consumer_tag); }
 };
 
 // ---- connection: on channel 0
@@ -57,37 +119,8 @@ struct ConnectionStartOk {
   }
 };
 
-struct ConnectionSecure {
-  static constexpr Id kId = {10, 20, "connection.secure"};
-  LongString challenge;
-  static constexpr auto Fields(auto& m) { return std::tie(m.challenge); }
-};
-
-struct ConnectionSecureOk {
-  static constexpr Id kId = {10, 21, "connection.secure-ok"};
-  LongString response;
-  static constexpr auto Fields(auto& m) { return std::tie(m.response); }
-};
-
-struct ConnectionTune {
-  static constexpr Id kId = {10, 30, "connection.tune"};
-  std::uint16_t channel_max = 0;  // 0: unlimited
-  std::uint32_t frame_max = 0;    // 0: unlimited
-  std::uint16_t heartbeat = 0;    // seconds; 0: none
-  static constexpr auto Fields(auto& m) {
-    return std::tie(m.channel_max, m.frame_max, m.heartbeat);
-  }
-};
-
-struct ConnectionTuneOk {
-  static constexpr Id kId = {10, 31, "connection.tune-ok"};
-  std::uint16_t channel_max = 0;
-  std::uint32_t frame_max = 0;
-  std::uint16_t heartbeat = 0;
-  static constexpr auto Fields(auto& m) {
-    return std::tie(m.channel_max, m.frame_max, m.heartbeat);
-  }
-};
+using ConnectionTune = Tune<30, "connection.tune">;
+using ConnectionTuneOk = Tune<31, "connection.tune-ok">;
 
 struct ConnectionOpen {
   static constexpr Id kId = {10, 40, "connection.open"};
@@ -97,25 +130,9 @@ struct ConnectionOpen {
   }
 };
 
-struct ConnectionOpenOk {
-  static constexpr Id kId = {10, 41, "connection.open-ok"};
-  static constexpr auto Fields(auto&) { return std::tie(kReserved<std::string_view>); }
-};
-
-struct ConnectionClose {
-  static constexpr Id kId = {10, 50, "connection.close"};
-  std::uint16_t reply_code = 0;
-  std::string_view reply_text;
-  std::uint16_t class_id = 0;   // the method that caused it, or 0
-  std::uint16_t method_id = 0;  // likewise
-  static constexpr auto Fields(auto& m) {
-    return std::tie(m.reply_code, m.reply_text, m.class_id, m.method_id);
-  }
-};
-
-struct ConnectionCloseOk {
-  static constexpr Id kId = {10, 51, "connection.close-ok"};
-};
+using ConnectionOpenOk = Bare<10, 41, "connection.open-ok", std::string_view>;
+using ConnectionClose = Close<10, 50, "connection.close">;
+using ConnectionCloseOk = Bare<10, 51, "connection.close-ok">;
 
 struct ConnectionBlocked {
   static constexpr Id kId = {10, 60, "connection.blocked"};
@@ -123,9 +140,7 @@ struct ConnectionBlocked {
   static constexpr auto Fields(auto& m) { return std::tie(m.reason); }
 };
 
-struct ConnectionUnblocked {
-  static constexpr Id kId = {10, 61, "connection.unblocked"};
-};
+using ConnectionUnblocked = Bare<10, 61, "connection.unblocked">;
 
 struct ConnectionUpdateSecret {
   static constexpr Id kId = {10, 70, "connection.update-secret"};
@@ -134,48 +149,16 @@ struct ConnectionUpdateSecret {
   static constexpr auto Fields(auto& m) { return std::tie(m.new_secret, m.reason); }
 };
 
-struct ConnectionUpdateSecretOk {
-  static constexpr Id kId = {10, 71, "connection.update-secret-ok"};
-};
+using ConnectionUpdateSecretOk = Bare<10, 71, "connection.update-secret-ok">;
 
 // ---- channel
 
-struct ChannelOpen {
-  static constexpr Id kId = {20, 10, "channel.open"};
-  static constexpr auto Fields(auto&) { return std::tie(kReserved<std::string_view>); }
-};
-
-struct ChannelOpenOk {
-  static constexpr Id kId = {20, 11, "channel.open-ok"};
-  static constexpr auto Fields(auto&) { return std::tie(kReserved<LongString>); }
-};
-
-struct ChannelFlow {
-  static constexpr Id kId = {20, 20, "channel.flow"};
-  bool active = false;
-  static constexpr auto Fields(auto& m) { return std::tie(m.active); }
-};
-
-struct ChannelFlowOk {
-  static constexpr Id kId = {20, 21, "channel.flow-ok"};
-  bool active = false;
-  static constexpr auto Fields(auto& m) { return std::tie(m.active); }
-};
-
-struct ChannelClose {
-  static constexpr Id kId = {20, 40, "channel.close"};
-  std::uint16_t reply_code = 0;
-  std::string_view reply_text;
-  std::uint16_t class_id = 0;   // the method that caused it, or 0
-  std::uint16_t method_id = 0;  // likewise
-  static constexpr auto Fields(auto& m) {
-    return std::tie(m.reply_code, m.reply_text, m.class_id, m.method_id);
-  }
-};
-
-struct ChannelCloseOk {
-  static constexpr Id kId = {20, 41, "channel.close-ok"};
-};
+using ChannelOpen = Bare<20, 10, "channel.open", std::string_view>;
+using ChannelOpenOk = Bare<20, 11, "channel.open-ok", LongString>;
+using ChannelFlow = Flow<20, "channel.flow">;
+using ChannelFlowOk = Flow<21, "channel.flow-ok">;
+using ChannelClose = Close<20, 40, "channel.close">;
+using ChannelCloseOk = Bare<20, 41, "channel.close-ok">;
 
 // ---- exchange
 
@@ -186,32 +169,24 @@ struct ExchangeDeclare {
   bool passive = false;
   bool durable = false;
   bool auto_delete = false;
-  bool internal = false;
-  bool nowait = false;
   TableView arguments;
   static constexpr auto Fields(auto& m) {
     return std::tie(kReserved<std::uint16_t>, m.exchange, m.type, m.passive, m.durable,
-                    m.auto_delete, m.internal, m.nowait, m.arguments);
+                    m.auto_delete, kReserved<bool>, kReserved<bool>, m.arguments);
   }
 };
 
-struct ExchangeDeclareOk {
-  static constexpr Id kId = {40, 11, "exchange.declare-ok"};
-};
+using ExchangeDeclareOk = Bare<40, 11, "exchange.declare-ok">;
 
 struct ExchangeDelete {
   static constexpr Id kId = {40, 20, "exchange.delete"};
   std::string_view exchange;
-  bool if_unused = false;
-  bool nowait = false;
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.exchange, m.if_unused, m.nowait);
+    return std::tie(kReserved<std::uint16_t>, m.exchange, kReserved<bool>, kReserved<bool>);
   }
 };
 
-struct ExchangeDeleteOk {
-  static constexpr Id kId = {40, 21, "exchange.delete-ok"};
-};
+using ExchangeDeleteOk = Bare<40, 21, "exchange.delete-ok">;
 
 // ---- queue
 
@@ -220,13 +195,10 @@ struct QueueDeclare {
   std::string_view queue;
   bool passive = false;
   bool durable = false;
-  bool exclusive = false;
-  bool auto_delete = false;
-  bool nowait = false;
   TableView arguments;
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.passive, m.durable, m.exclusive,
-                    m.auto_delete, m.nowait, m.arguments);
+    return std::tie(kReserved<std::uint16_t>, m.queue, m.passive, m.durable, kReserved<bool>,
+                    kReserved<bool>, kReserved<bool>, m.arguments);
   }
 };
 
@@ -245,102 +217,61 @@ struct QueueBind {
   std::string_view queue;
   std::string_view exchange;
   std::string_view routing_key;
-  bool nowait = false;
   TableView arguments;
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.exchange, m.routing_key, m.nowait,
+    return std::tie(kReserved<std::uint16_t>, m.queue, m.exchange, m.routing_key, kReserved<bool>,
                     m.arguments);
   }
 };
 
-struct QueueBindOk {
-  static constexpr Id kId = {50, 21, "queue.bind-ok"};
-};
-
-struct QueueUnbind {
-  static constexpr Id kId = {50, 50, "queue.unbind"};
-  std::string_view queue;
-  std::string_view exchange;
-  std::string_view routing_key;
-  TableView arguments;
-  static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.exchange, m.routing_key, m.arguments);
-  }
-};
-
-struct QueueUnbindOk {
-  static constexpr Id kId = {50, 51, "queue.unbind-ok"};
-};
+using QueueBindOk = Bare<50, 21, "queue.bind-ok">;
 
 struct QueuePurge {
   static constexpr Id kId = {50, 30, "queue.purge"};
   std::string_view queue;
-  bool nowait = false;
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.nowait);
+    return std::tie(kReserved<std::uint16_t>, m.queue, kReserved<bool>);
   }
 };
 
-struct QueuePurgeOk {
-  static constexpr Id kId = {50, 31, "queue.purge-ok"};
-  std::uint32_t message_count = 0;
-  static constexpr auto Fields(auto& m) { return std::tie(m.message_count); }
-};
+using QueuePurgeOk = RemovedOk<31, "queue.purge-ok">;
 
 struct QueueDelete {
   static constexpr Id kId = {50, 40, "queue.delete"};
   std::string_view queue;
-  bool if_unused = false;
-  bool if_empty = false;
-  bool nowait = false;
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.if_unused, m.if_empty, m.nowait);
+    return std::tie(kReserved<std::uint16_t>, m.queue, kReserved<bool>, kReserved<bool>,
+                    kReserved<bool>);
   }
 };
 
-struct QueueDeleteOk {
-  static constexpr Id kId = {50, 41, "queue.delete-ok"};
-  std::uint32_t message_count = 0;
-  static constexpr auto Fields(auto& m) { return std::tie(m.message_count); }
-};
+using QueueDeleteOk = RemovedOk<41, "queue.delete-ok">;
 
 // ---- basic
 
 struct BasicQos {
   static constexpr Id kId = {60, 10, "basic.qos"};
-  std::uint32_t prefetch_size = 0;  // RabbitMQ supports only 0
   std::uint16_t prefetch_count = 0;
-  bool global = false;  // RabbitMQ: false = per consumer, true = for all
-                        // consumers of the channel
   static constexpr auto Fields(auto& m) {
-    return std::tie(m.prefetch_size, m.prefetch_count, m.global);
+    return std::tie(kReserved<std::uint32_t>, m.prefetch_count, kReserved<bool>);
   }
 };
 
-struct BasicQosOk {
-  static constexpr Id kId = {60, 11, "basic.qos-ok"};
-};
+using BasicQosOk = Bare<60, 11, "basic.qos-ok">;
 
 struct BasicConsume {
   static constexpr Id kId = {60, 20, "basic.consume"};
   std::string_view queue;
   std::string_view consumer_tag;
-  bool no_local = false;
-  bool no_ack = false;
   bool exclusive = false;
-  bool nowait = false;
   TableView arguments;
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.consumer_tag, m.no_local, m.no_ack,
-                    m.exclusive, m.nowait, m.arguments);
+    return std::tie(kReserved<std::uint16_t>, m.queue, m.consumer_tag, kReserved<bool>,
+                    kReserved<bool>, m.exclusive, kReserved<bool>, m.arguments);
   }
 };
 
-struct BasicConsumeOk {
-  static constexpr Id kId = {60, 21, "basic.consume-ok"};
-  std::string_view consumer_tag;
-  static constexpr auto Fields(auto& m) { return std::tie(m.consumer_tag); }
-};
+using BasicConsumeOk = ConsumerOk<21, "basic.consume-ok">;
 
 struct BasicCancel {
   static constexpr Id kId = {60, 30, "basic.cancel"};
@@ -349,20 +280,16 @@ struct BasicCancel {
   static constexpr auto Fields(auto& m) { return std::tie(m.consumer_tag, m.nowait); }
 };
 
-struct BasicCancelOk {
-  static constexpr Id kId = {60, 31, "basic.cancel-ok"};
-  std::string_view consumer_tag;
-  static constexpr auto Fields(auto& m) { return std::tie(m.consumer_tag); }
-};
+using BasicCancelOk = ConsumerOk<31, "basic.cancel-ok">;
 
 struct BasicPublish {
   static constexpr Id kId = {60, 40, "basic.publish"};
   std::string_view exchange;
   std::string_view routing_key;
   bool mandatory = false;
-  bool immediate = false;  // RabbitMQ refuses true
   static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.exchange, m.routing_key, m.mandatory, m.immediate);
+    return std::tie(kReserved<std::uint16_t>, m.exchange, m.routing_key, m.mandatory,
+                    kReserved<bool>);
   }
 };
 
@@ -389,32 +316,6 @@ struct BasicDeliver {
   }
 };
 
-struct BasicGet {
-  static constexpr Id kId = {60, 70, "basic.get"};
-  std::string_view queue;
-  bool no_ack = false;
-  static constexpr auto Fields(auto& m) {
-    return std::tie(kReserved<std::uint16_t>, m.queue, m.no_ack);
-  }
-};
-
-struct BasicGetOk {
-  static constexpr Id kId = {60, 71, "basic.get-ok"};
-  std::uint64_t delivery_tag = 0;
-  bool redelivered = false;
-  std::string_view exchange;
-  std::string_view routing_key;
-  std::uint32_t message_count = 0;
-  static constexpr auto Fields(auto& m) {
-    return std::tie(m.delivery_tag, m.redelivered, m.exchange, m.routing_key, m.message_count);
-  }
-};
-
-struct BasicGetEmpty {
-  static constexpr Id kId = {60, 72, "basic.get-empty"};
-  static constexpr auto Fields(auto&) { return std::tie(kReserved<std::string_view>); }
-};
-
 struct BasicAck {
   static constexpr Id kId = {60, 80, "basic.ack"};
   std::uint64_t delivery_tag = 0;
@@ -429,16 +330,6 @@ struct BasicReject {
   static constexpr auto Fields(auto& m) { return std::tie(m.delivery_tag, m.requeue); }
 };
 
-struct BasicRecover {
-  static constexpr Id kId = {60, 110, "basic.recover"};
-  bool requeue = false;
-  static constexpr auto Fields(auto& m) { return std::tie(m.requeue); }
-};
-
-struct BasicRecoverOk {
-  static constexpr Id kId = {60, 111, "basic.recover-ok"};
-};
-
 struct BasicNack {
   static constexpr Id kId = {60, 120, "basic.nack"};
   std::uint64_t delivery_tag = 0;
@@ -449,15 +340,8 @@ struct BasicNack {
 
 // ---- confirm
 
-struct ConfirmSelect {
-  static constexpr Id kId = {85, 10, "confirm.select"};
-  bool nowait = false;
-  static constexpr auto Fields(auto& m) { return std::tie(m.nowait); }
-};
-
-struct ConfirmSelectOk {
-  static constexpr Id kId = {85, 11, "confirm.select-ok"};
-};
+using ConfirmSelect = Bare<85, 10, "confirm.select", bool>;
+using ConfirmSelectOk = Bare<85, 11, "confirm.select-ok">;
 
 }  // namespace retryq::amqp::method
 
@@ -467,24 +351,23 @@ namespace retryq::amqp {
 using ServerMethod = std::variant<
     method::BasicDeliver, method::BasicAck, method::BasicReturn, method::BasicNack,
     method::QueueDeclareOk, method::ExchangeDeclareOk, method::QueueBindOk, method::ConnectionStart,
-    method::ConnectionSecure, method::ConnectionTune, method::ConnectionOpenOk,
-    method::ConnectionClose, method::ConnectionCloseOk, method::ConnectionBlocked,
-    method::ConnectionUnblocked, method::ConnectionUpdateSecretOk, method::ChannelOpenOk,
-    method::ChannelFlow, method::ChannelFlowOk, method::ChannelClose, method::ChannelCloseOk,
-    method::ExchangeDeleteOk, method::QueueUnbindOk, method::QueuePurgeOk, method::QueueDeleteOk,
-    method::BasicQosOk, method::BasicConsumeOk, method::BasicCancel, method::BasicCancelOk,
-    method::BasicGetOk, method::BasicGetEmpty, method::BasicRecoverOk, method::ConfirmSelectOk>;
+    method::ConnectionTune, method::ConnectionOpenOk, method::ConnectionClose,
+    method::ConnectionCloseOk, method::ConnectionBlocked, method::ConnectionUnblocked,
+    method::ConnectionUpdateSecretOk, method::ChannelOpenOk, method::ChannelFlow,
+    method::ChannelFlowOk, method::ChannelClose, method::ChannelCloseOk, method::ExchangeDeleteOk,
+    method::QueuePurgeOk, method::QueueDeleteOk, method::BasicQosOk, method::BasicConsumeOk,
+    method::BasicCancel, method::BasicCancelOk, method::ConfirmSelectOk>;
 
 // Methods that a client sends.
-using ClientMethod = std::variant<
-    method::BasicPublish, method::BasicAck, method::BasicReject, method::BasicNack,
-    method::QueueDeclare, method::ExchangeDeclare, method::QueueBind, method::ConnectionStartOk,
-    method::ConnectionSecureOk, method::ConnectionTuneOk, method::ConnectionOpen,
-    method::ConnectionClose, method::ConnectionCloseOk, method::ConnectionUpdateSecret,
-    method::ChannelOpen, method::ChannelFlow, method::ChannelFlowOk, method::ChannelClose,
-    method::ChannelCloseOk, method::ExchangeDelete, method::QueueUnbind, method::QueuePurge,
-    method::QueueDelete, method::BasicQos, method::BasicConsume, method::BasicCancel,
-    method::BasicCancelOk, method::BasicGet, method::BasicRecover, method::ConfirmSelect>;
+using ClientMethod =
+    std::variant<method::BasicPublish, method::BasicAck, method::BasicReject, method::BasicNack,
+                 method::QueueDeclare, method::ExchangeDeclare, method::QueueBind,
+                 method::ConnectionStartOk, method::ConnectionTuneOk, method::ConnectionOpen,
+                 method::ConnectionClose, method::ConnectionCloseOk, method::ConnectionUpdateSecret,
+                 method::ChannelOpen, method::ChannelFlow, method::ChannelFlowOk,
+                 method::ChannelClose, method::ChannelCloseOk, method::ExchangeDelete,
+                 method::QueuePurge, method::QueueDelete, method::BasicQos, method::BasicConsume,
+                 method::BasicCancel, method::BasicCancelOk, method::ConfirmSelect>;
 
 }  // namespace retryq::amqp
 

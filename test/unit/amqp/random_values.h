@@ -98,6 +98,8 @@ class RandomValues {
   }
   void Set(std::string_view& text) { text = Keep(Text(kMaxNameSize)); }
   void Set(LongString& text) { text.bytes = Keep(Text(2000)); }
+  template <typename T>
+  void Set(const Reserved<T>&) {}
   void Set(TableView& table) { table = TableView(Keep(MakeTable(3).Encode().value())); }
 
   // `bytes` with a few of them changed, or some missing at the end.

@@ -53,7 +53,6 @@ inline std::vector<Violation> ChannelViolations() {
       // ---- answers to nothing
       unasked("StartsAConsumerUnasked", kOpen, BasicConsumeOk{.consumer_tag = "me"}),
       unasked("EndsAConsumerUnasked", kOpen, BasicCancelOk{.consumer_tag = "me"}),
-      unasked("GetsUnasked", kOpen, BasicGetOk{.delivery_tag = 1}),
       unasked("SelectsConfirmsTwice", kOpen, ConfirmSelectOk{}),
       unasked("ClosesAChannelUnasked", kOpen, ChannelCloseOk{}),
       {"GrantsATicketAsOlderProtocolsDid", kOpen, MethodFrame(1, FromHex("001e 000b 0001")), kEnds,

@@ -60,8 +60,6 @@ inline std::vector<Violation> ConnectionViolations() {
       // ---- methods of the connection
       {"StartsAnOpenConnection", kOpen, Say(0, ConnectionStart{.mechanisms = {"PLAIN"}}), kEnds,
        503, "method frame connection.start on channel 0: it arrived out of order"},
-      {"ChallengesAnOpenConnection", kOpen, Say(0, ConnectionSecure{}), kEnds, 503,
-       "method frame connection.secure on channel 0: it arrived out of order"},
       {"TunesAnOpenConnection", kOpen, Say(0, ConnectionTune{.frame_max = 4096}), kEnds, 503,
        "method frame connection.tune on channel 0: it arrived out of order"},
       {"OpensAnOpenConnection", kOpen, Say(0, ConnectionOpenOk{}), kEnds, 503,
