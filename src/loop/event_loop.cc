@@ -1,21 +1,26 @@
 #include "retryq/event_loop.h"
 
 #include <signal.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
 #include <utility>
 
 #include "loop/caught_signals.h"
-#include "loop/drains.h"
 #include "loop/libevent_ptr.h"
 #include "loop/loop_executor.h"
 #include "loop/own_process.h"
 #include "loop/runner_thread.h"
 #include "loop/system_clock.h"
-#include "loop/system_random.h"
 #include "loop/thrown.h"
 
 namespace retryq {
@@ -83,6 +88,92 @@ class LoopTimer final : public Timer {
   const absl::Duration due_;                        // by CLOCK_MONOTONIC, like libevent's timers
   Callback callback_;
   EventPtr event_;
+};
+
+// The functions that must finish before a loop may end: see EventLoop::OnDrain. Owned by
+// shared_ptr, because handles may outlive the loop.
+class Drains : public std::enable_shared_from_this<Drains> {
+ public:
+  using Drain = absl::AnyInvocable<void(EventLoop::DrainDone) &&>;
+
+  // Starts at once if the others have been started. Dropping the handle counts as done.
+  std::shared_ptr<void> Add(Drain drain) {
+    entries_.push_back({.drain = std::move(drain)});
+    const auto entry = std::prev(entries_.end());
+    const auto forget = [weak = weak_from_this(), entry](void*) {
+      if (const auto self = weak.lock()) self->entries_.erase(entry);
+    };
+    std::shared_ptr<void> handle(&*entry, forget);
+    if (begun_) Begin(*entry);
+    return handle;
+  }
+
+  void BeginAll() {
+    if (std::exchange(begun_, true)) return;
+    // Each call may add or drop entries, so the next entry is searched again.
+    const auto next = [this] {
+      return std::find_if(entries_.begin(), entries_.end(),
+                          [](const Entry& entry) { return entry.drain != nullptr; });
+    };
+    for (auto entry = next(); entry != entries_.end(); entry = next()) Begin(*entry);
+  }
+  // Prepares for another `BeginAll`. Functions that were called before are not called again.
+  void Reset() { begun_ = false; }
+
+  bool all_done() const {
+    return begun_ && std::all_of(entries_.begin(), entries_.end(),
+                                 [](const Entry& entry) { return *entry.done; });
+  }
+
+ private:
+  struct Entry {
+    Drain drain;  // null once called
+    std::shared_ptr<bool> done = std::make_shared<bool>(false);
+  };
+
+  static void Begin(Entry& entry) {
+    Drain drain = std::exchange(entry.drain, nullptr);
+    try {
+      std::move(drain)([done = entry.done] { *done = true; });
+    } catch (...) {
+      KeepThrown(Thrown("the function given to EventLoop::OnDrain"));
+      *entry.done = true;
+    }
+  }
+
+  std::list<Entry> entries_;
+  bool begun_ = false;
+};
+
+// Random numbers of the kernel, read in blocks. They cannot be predicted from earlier ones, and two
+// processes never get the same sequence. Not thread-safe. After a fork, both processes use the rest
+// of the current block.
+class SystemRandom final : public Random {
+ public:
+  std::uint64_t Next() override {
+    if (used_ == fetched_.size()) Refill();
+    return std::exchange(fetched_[used_++], 0);
+  }
+
+ private:
+  void Refill() {
+    char* const bytes = reinterpret_cast<char*>(fetched_.data());
+    for (std::size_t filled = 0; filled < sizeof(fetched_);) {
+      const ssize_t got = getrandom(bytes + filled, sizeof(fetched_) - filled, 0);
+      if (got > 0) {
+        filled += static_cast<std::size_t>(got);
+      } else if (errno != EINTR) {
+        // The kernel has no getrandom, or a filter forbids it. Without random numbers, ids would
+        // repeat.
+        std::perror("retryq: getrandom");
+        std::abort();
+      }
+    }
+    used_ = 0;
+  }
+
+  std::array<std::uint64_t, 128> fetched_ = {};
+  std::size_t used_ = fetched_.size();
 };
 
 }  // namespace

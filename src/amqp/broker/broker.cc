@@ -1,9 +1,13 @@
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/broker/publish_channel.h"
 #include "amqp/broker/subscription.h"
-#include "amqp/broker/topology.h"
 #include "amqp/transport/process_name.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/make_broker.h"
@@ -37,6 +41,142 @@ OptionsSource WithFramesOfTheBroker(const OptionsSource& source, std::uint32_t f
     return now;
   };
 }
+
+// A channel in confirm mode that exists as long as the connection does. If the broker closes it
+// because of a publish, another channel replaces it at once for later publishes. If no channel can
+// be opened, the connection is closed too.
+class PublishChannel final : public ChannelListener {
+ public:
+  // `connection` must outlive this object.
+  PublishChannel(Connection& connection, std::shared_ptr<Executor> executor)
+      : connection_(connection),
+        executor_(std::move(executor)),
+        channel_(connection.OpenChannel(this)) {}
+
+  // To be called when the connection is open again.
+  void Open() {
+    // Destroy the old channel after its postponed work.
+    retired_->push_back(std::move(channel_));
+    executor_->Post([weak = std::weak_ptr(retired_)] {
+      if (const auto retired = weak.lock()) retired->clear();
+    });
+    channel_ = connection_.OpenChannel(this);
+    // Without a channel nothing can be published, as without a connection, so the connection is
+    // replaced, with the same pauses.
+    channel_->ConfirmSelect([this](const absl::Status& status) {
+      if (status.ok()) return;
+      connection_.Reconnect(absl::UnavailableError(
+          absl::StrCat("cannot open a channel to publish on: ", std::string(status.message()))));
+    });
+  }
+
+  void Publish(const PublishParams& params, Broker::PublishCallback&& done) {
+    // Callbacks of its publishes may publish again before a closed channel reports that itself.
+    if (!channel_->is_open() && connection_.is_open()) Open();
+    channel_->Publish(params, std::move(done));
+  }
+
+  // Drops all callbacks. Earlier publishes are still sent.
+  void Forget() {
+    Open();
+    retired_->clear();
+  }
+
+ private:
+  // The next publish opens another channel. Opening it here would repeat endlessly if that fails.
+  void OnChannelClosed(const ChannelError&) override {}
+
+  Connection& connection_;
+  const std::shared_ptr<Executor> executor_;
+  std::unique_ptr<Channel> channel_;
+  // Earlier channels, which may still have to answer publishes that came after they were closed.
+  const std::shared_ptr<std::vector<std::unique_ptr<Channel>>> retired_ =
+      std::make_shared<std::vector<std::unique_ptr<Channel>>>();
+};
+
+// Declares queues and exchanges. Each declare has a channel to itself: if it hangs, it does not
+// delay others, and if it is refused, only its channel is closed. Channels are reused.
+class Topology {
+ public:
+  // `connection` must outlive this object.
+  explicit Topology(Connection& connection) : connection_(connection) {}
+
+  void Declare(const DeclareParams& params, Broker::DeclareCallback done) {
+    const auto lane = Take();
+    lane->channel().DeclareQueue(
+        params.queue, [this, lane, params, done = std::move(done)](absl::StatusOr<DeclareOk> ok) {
+          if (ok.ok() && params.exchange) return DeclareExchange(lane, params, *ok, done);
+          Release(lane);
+          done(std::move(ok));
+        });
+  }
+  void CheckExchange(const std::string& name, std::function<void(absl::Status)> done) {
+    const auto lane = Take();
+    lane->channel().CheckExchange(name, [this, lane, done = std::move(done)](absl::Status status) {
+      Release(lane);
+      done(std::move(status));
+    });
+  }
+
+  // Drops all callbacks.
+  void Forget() { busy_.clear(); }
+
+ private:
+  static constexpr std::size_t kMostIdle = 8;
+
+  // A channel that is idle or has one declare under way.
+  class Lane final : public ChannelListener {
+   public:
+    explicit Lane(Topology& topology)
+        : topology_(topology), channel_(topology.connection_.OpenChannel(this)) {}
+
+    Channel& channel() { return *channel_; }
+
+   private:
+    // Its declare has been answered, which released the lane or will do so in a moment.
+    void OnChannelClosed(const ChannelError&) override {
+      topology_.idle_.remove_if([this](const Lane& lane) { return &lane == this; });
+    }
+
+    Topology& topology_;
+    std::unique_ptr<Channel> channel_;
+  };
+  using Lanes = std::list<Lane>;
+
+  // Returns an idle lane, which is busy from then on.
+  Lanes::iterator Take() {
+    if (idle_.empty()) idle_.emplace_back(*this);
+    busy_.splice(busy_.end(), idle_, std::prev(idle_.end()));
+    return std::prev(busy_.end());
+  }
+  void Release(Lanes::iterator lane) {
+    if (lane->channel().is_open() && idle_.size() < kMostIdle) {
+      idle_.splice(idle_.end(), busy_, lane);
+    } else {
+      busy_.erase(lane);
+    }
+  }
+
+  void DeclareExchange(Lanes::iterator lane, const DeclareParams& params, DeclareOk ok,
+                       Broker::DeclareCallback done) {
+    const auto finish = [this, lane, ok, done = std::move(done)](const absl::Status& status) {
+      Release(lane);
+      if (!status.ok()) return done(status);
+      done(ok);
+    };
+    lane->channel().DeclareExchange(
+        *params.exchange,
+        [lane, finish, queue = params.queue.name, exchange = params.exchange->name,
+         key = params.binding_key](const absl::Status& status) {
+          if (!status.ok()) return finish(status);
+          lane->channel().BindQueue(queue, exchange, key, Table(), finish);
+        });
+  }
+
+  Connection& connection_;
+  Lanes idle_;
+  Lanes busy_;
+};
 
 // The connection for publishing and declaring, with its channels.
 class PublishEnd final : public ConnectionListener {

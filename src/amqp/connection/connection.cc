@@ -14,7 +14,6 @@
 #include "amqp/transport/process_name.h"
 #include "amqp/transport/read_pace.h"
 #include "amqp/transport/resolver.h"
-#include "amqp/transport/shuffle.h"
 #include "amqp/transport/tls_context.h"
 #include "loop/pauses.h"
 
@@ -33,6 +32,14 @@ constexpr absl::Duration kShortestRenewal = absl::Seconds(1);
 bool IsRefusal(const absl::Status& status) {
   return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status) ||
          absl::IsNotFound(status) || absl::IsInvalidArgument(status);
+}
+
+// Shuffles so that all orders are equally likely (Fisher and Yates). The bias of the remainder is
+// not measurable for lists that fit into memory.
+void Shuffle(std::vector<Endpoint>* endpoints, Random& random) {
+  for (std::size_t left = endpoints->size(); left > 1; --left) {
+    std::swap((*endpoints)[random.Next() % left], (*endpoints)[left - 1]);
+  }
 }
 
 }  // namespace

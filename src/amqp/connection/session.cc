@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "amqp/channel/reply_status.h"
-#include "amqp/codec/faulty_frame.h"
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
+#include "amqp/codec/wire.h"
 #include "base/escaped_text.h"
 #include "base/name_size.h"
 #include "loop/thrown.h"
@@ -65,6 +66,52 @@ bool IsOfConnection(const method::Id& id) {
 
 bool IsOfConnection(const ServerMethod& method) {
   return std::visit([](const auto& m) { return IsOfConnection(m.kId); }, method);
+}
+
+// The frame that broke the protocol.
+struct FaultyFrame {
+  std::string name;  // "method frame basic.deliver on channel 3"
+  std::uint16_t channel = 0;
+  std::uint16_t class_id = 0;   // of a method frame, else 0
+  std::uint16_t method_id = 0;  // likewise
+};
+
+std::string TypeName(std::uint8_t type) {
+  switch (FrameType{type}) {
+    case FrameType::kMethod:
+      return "method frame";
+    case FrameType::kHeader:
+      return "content header frame";
+    case FrameType::kBody:
+      return "content body frame";
+    case FrameType::kHeartbeat:
+      return "heartbeat frame";
+  }
+  return absl::StrCat("frame of type ", type);
+}
+
+// Describes the frame that begins with `bytes`, which may be any bytes, as far as possible.
+FaultyFrame DescribeFrame(std::string_view bytes) {
+  WireReader reader(bytes);
+  const auto type = reader.Integer<std::uint8_t>();
+  const auto channel = reader.Integer<std::uint16_t>();
+  const bool has_channel = reader.ok();
+  const auto size = reader.Integer<std::uint32_t>();
+  WireReader payload(reader.rest().substr(0, size));
+
+  FaultyFrame frame = {.name = TypeName(type), .channel = channel};
+  if (FrameType{type} == FrameType::kMethod) {
+    const auto class_id = payload.Integer<std::uint16_t>();
+    const auto method_id = payload.Integer<std::uint16_t>();
+    if (payload.ok()) {
+      frame.class_id = class_id;
+      frame.method_id = method_id;
+      const std::string name = MethodName(class_id, method_id);
+      absl::StrAppend(&frame.name, " ", absl::StripPrefix(name, "method "));
+    }
+  }
+  if (has_channel) absl::StrAppend(&frame.name, " on channel ", channel);
+  return frame;
 }
 
 template <typename Method>
