@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace broker_version_test {
+namespace retryq::broker_version_test {
 
 BrokerVersion Version(std::string_view text) { return BrokerVersion::Parse(text); }
 
@@ -46,5 +45,4 @@ TEST(BrokerVersion, MayStopDeadLetteringFrom4_3_0To4_3_2) {
   }
 }
 
-}  // namespace broker_version_test
-}  // namespace retryq
+}  // namespace retryq::broker_version_test

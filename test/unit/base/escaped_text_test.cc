@@ -4,8 +4,7 @@
 
 #include <string>
 
-namespace retryq {
-namespace escaped_text_test {
+namespace retryq::escaped_text_test {
 
 TEST(EscapedText, LeavesPlainTextUnchanged) {
   EXPECT_EQ(EscapedText("plain \\ \"text\" äöü € \xF0\x9F\x90\x87"),
@@ -56,5 +55,4 @@ TEST(Printable, CutsALongTextBetweenCodePoints) {
   EXPECT_EQ(Printable("fiveé", 5), "five...");
 }
 
-}  // namespace escaped_text_test
-}  // namespace retryq
+}  // namespace retryq::escaped_text_test

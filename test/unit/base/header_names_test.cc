@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace header_names_test {
+namespace retryq::header_names_test {
 
 TEST(HeaderNames, ShowWhoSetsTheHeader) {
   EXPECT_TRUE(IsRetryHeader("x-retry-count"));
@@ -17,5 +16,4 @@ TEST(HeaderNames, ShowWhoSetsTheHeader) {
   EXPECT_TRUE(IsRoutingHeader("CC"));
 }
 
-}  // namespace header_names_test
-}  // namespace retryq
+}  // namespace retryq::header_names_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace iso_time_test {
+namespace retryq::iso_time_test {
 
 const absl::Time kTime = absl::FromUnixMillis(1769850307250);
 
@@ -24,5 +23,4 @@ TEST(IsoTime, IsAPointInTime) {
   }
 }
 
-}  // namespace iso_time_test
-}  // namespace retryq
+}  // namespace retryq::iso_time_test

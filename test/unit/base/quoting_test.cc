@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace quoting_test {
+namespace retryq::quoting_test {
 
 TEST(InQuotes, EscapesControlsAndCutsLongTexts) {
   EXPECT_EQ(InQuotes("orders"), "'orders'");
@@ -34,5 +33,4 @@ TEST(UrlPath, EncodesEachSegment) {
   EXPECT_EQ(UrlPath({}), "");
 }
 
-}  // namespace quoting_test
-}  // namespace retryq
+}  // namespace retryq::quoting_test

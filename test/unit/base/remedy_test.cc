@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace remedy_test {
+namespace retryq::remedy_test {
 
 TEST(Remedy, EndsTheMessage) {
   EXPECT_EQ(WithRemedy(absl::PermissionDeniedError("access to queue 'q' refused"),
@@ -12,5 +11,4 @@ TEST(Remedy, EndsTheMessage) {
                                         "'read' on the queue (rabbitmqctl set_permissions)"));
 }
 
-}  // namespace remedy_test
-}  // namespace retryq
+}  // namespace retryq::remedy_test

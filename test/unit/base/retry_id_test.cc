@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace retry_id_test {
+namespace retryq::retry_id_test {
 
 TEST(RetryId, Is128BitsInHex) {
   EXPECT_EQ(RetryId(0x0123456789abcdef, 1).text(), "0123456789abcdef0000000000000001");
@@ -15,5 +14,4 @@ TEST(RetryId, IsRecognized) {
   EXPECT_FALSE(IsRetryId("0123456789ABCDEF0000000000000001"));
 }
 
-}  // namespace retry_id_test
-}  // namespace retryq
+}  // namespace retryq::retry_id_test

@@ -4,8 +4,7 @@
 
 #include <random>
 
-namespace retryq {
-namespace utf8_test {
+namespace retryq::utf8_test {
 
 constexpr std::size_t kAnySize = 1024;
 
@@ -103,5 +102,4 @@ TEST(CutUtf8, CutsInvalidTextAnywhere) {
   EXPECT_EQ(CutUtf8(bytes, 6).size(), 3u);
 }
 
-}  // namespace utf8_test
-}  // namespace retryq
+}  // namespace retryq::utf8_test

@@ -4,8 +4,7 @@
 
 #include <memory>
 
-namespace retryq {
-namespace alive_test {
+namespace retryq::alive_test {
 
 struct Object {
   Lifeline<Object> lifeline{this};
@@ -37,5 +36,4 @@ TEST(LifelineWatch, DetectsItInNestedWatches) {
   EXPECT_FALSE(inner);
 }
 
-}  // namespace alive_test
-}  // namespace retryq
+}  // namespace retryq::alive_test

@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace retryq {
-namespace event_loop_test {
+namespace retryq::event_loop_test {
 
 using ::testing::ElementsAre;
 
@@ -474,5 +473,4 @@ TEST(ExitCode, FollowsSysexits) {
   EXPECT_EQ(ExitCode(absl::InternalError("")), 70);
 }
 
-}  // namespace event_loop_test
-}  // namespace retryq
+}  // namespace retryq::event_loop_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace libevent_ptr_test {
+namespace retryq::libevent_ptr_test {
 
 // A time that overflows is long ago: the loop would go round and round.
 TEST(StartTimer, TreatsInfiniteAsACentury) {
@@ -20,5 +19,4 @@ TEST(StartTimer, TreatsInfiniteAsACentury) {
   EXPECT_LT(left, absl::Hours(24 * 365 * 101));
 }
 
-}  // namespace libevent_ptr_test
-}  // namespace retryq
+}  // namespace retryq::libevent_ptr_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace pauses_test {
+namespace retryq::pauses_test {
 
 // Always the same fraction of 2^64.
 class FixedRandom final : public Random {
@@ -81,5 +80,4 @@ TEST(Pauses, StayAtTheMaximumAfterManyFailures) {
   }
 }
 
-}  // namespace pauses_test
-}  // namespace retryq
+}  // namespace retryq::pauses_test

@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace retryq {
-namespace system_clock_test {
+namespace retryq::system_clock_test {
 
 using ::testing::AllOf;
 using ::testing::Ge;
@@ -28,5 +27,4 @@ TEST(SystemClock, ReadsBothClocksTogether) {
   EXPECT_GT(looks, 0);
 }
 
-}  // namespace system_clock_test
-}  // namespace retryq
+}  // namespace retryq::system_clock_test

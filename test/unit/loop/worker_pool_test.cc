@@ -11,8 +11,7 @@
 
 #include "support/no_threads.h"
 
-namespace retryq {
-namespace worker_pool_test {
+namespace retryq::worker_pool_test {
 
 TEST(WorkerPool, RunsSubmittedWorkInOrderOnItsThread) {
   std::vector<int> order;
@@ -133,5 +132,4 @@ TEST(WorkerPool, ReportsThatNoThreadCanBeStarted) {
       << status;
 }
 
-}  // namespace worker_pool_test
-}  // namespace retryq
+}  // namespace retryq::worker_pool_test

@@ -13,8 +13,7 @@
 
 // Inside any callback of a broker its subscriptions may go, and its listener. Meant to be run with
 // AddressSanitizer.
-namespace retryq::amqp {
-namespace broker_lifetime_test {
+namespace retryq::amqp::broker_lifetime_test {
 
 using hostile::BodyFrame;
 using hostile::Deliver;
@@ -232,5 +231,4 @@ TEST(BrokerLifetime, MayEndWithEverythingOpen) {
   scene.Settle();
 }
 
-}  // namespace broker_lifetime_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::broker_lifetime_test

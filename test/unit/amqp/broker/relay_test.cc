@@ -10,8 +10,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "unit/amqp/lifetime_stage.h"
 
-namespace retryq::amqp {
-namespace relay_test {
+namespace retryq::amqp::relay_test {
 
 using ::testing::HasSubstr;
 
@@ -110,5 +109,4 @@ TEST_F(RelayTest, ClosesItsConnectionAfterFiveSecondsWithoutAMessage) {
   AwaitHeard("0 connection.close 200");
 }
 
-}  // namespace relay_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::relay_test

@@ -15,8 +15,7 @@
 #include "retryq/amqp/make_broker.h"
 #include "unit/amqp/lifetime_stage.h"
 
-namespace retryq::amqp {
-namespace subscription_test {
+namespace retryq::amqp::subscription_test {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -421,5 +420,4 @@ TEST_F(FailingBrokerTest, RestoresThePrefetchAfterEnoughSettlements) {
   EXPECT_THAT(handled_, ::testing::UnorderedElementsAreArray(others));
 }
 
-}  // namespace subscription_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::subscription_test

@@ -9,8 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace retryq::amqp {
-namespace ack_coalescer_test {
+namespace retryq::amqp::ack_coalescer_test {
 
 using ::testing::ElementsAre;
 
@@ -145,5 +144,4 @@ TEST(AckCoalescer, SettlesExactlyTheRequestedTagsInAnyOrder) {
   }
 }
 
-}  // namespace ack_coalescer_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::ack_coalescer_test

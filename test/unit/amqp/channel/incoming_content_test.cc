@@ -13,8 +13,7 @@
 
 #include "amqp/codec/properties_codec.h"
 
-namespace retryq::amqp {
-namespace incoming_content_test {
+namespace retryq::amqp::incoming_content_test {
 
 std::string Header(std::uint64_t body_size) {
   std::string payload;
@@ -175,5 +174,4 @@ TEST(IncomingContent, StoresNamesHeaderAndASmallBodyTogether) {
   EXPECT_EQ(std::string_view(message->exchange.data(), all.size()), all);
 }
 
-}  // namespace incoming_content_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::incoming_content_test

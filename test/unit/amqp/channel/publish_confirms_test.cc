@@ -17,8 +17,7 @@
 #include "amqp/codec/properties_codec.h"
 #include "amqp/transport/outbox.h"
 
-namespace retryq::amqp {
-namespace publish_confirms_test {
+namespace retryq::amqp::publish_confirms_test {
 
 using ::testing::ElementsAre;
 
@@ -235,5 +234,4 @@ TEST_F(PublishConfirmsTest, AnswersEachPublishOnceAndCorrectlyInRandomHistories)
   }
 }
 
-}  // namespace publish_confirms_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::publish_confirms_test

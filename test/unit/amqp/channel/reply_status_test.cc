@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq::amqp {
-namespace reply_status_test {
+namespace retryq::amqp::reply_status_test {
 
 TEST(ChannelCloseStatus, DistinguishesALimitFromDifferentArguments) {
   for (const char* text :
@@ -23,5 +22,4 @@ TEST(ChannelCloseStatus, DistinguishesALimitFromDifferentArguments) {
   }
 }
 
-}  // namespace reply_status_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::reply_status_test

@@ -7,8 +7,7 @@
 #include "amqp/codec/protocol_error.h"
 #include "unit/amqp/hex.h"
 
-namespace retryq::amqp {
-namespace frame_test {
+namespace retryq::amqp::frame_test {
 
 constexpr std::size_t kFrameMax = 4096;
 
@@ -84,5 +83,4 @@ TEST(ProtocolError, CarriesItsCode) {
   EXPECT_EQ(ReplyCodeOf(absl::InternalError("another")), ReplyCode::kInternalError);
 }
 
-}  // namespace frame_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::frame_test

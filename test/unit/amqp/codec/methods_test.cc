@@ -10,8 +10,7 @@
 #include "amqp/codec/method_codec.h"
 #include "unit/amqp/hex.h"
 
-namespace retryq::amqp {
-namespace methods_test {
+namespace retryq::amqp::methods_test {
 
 using namespace method;  // NOLINT(google-build-using-namespace): all of these tests are about it
 
@@ -75,5 +74,4 @@ TEST(MethodReader, RefusesEveryTruncatedMethod) {
   ForEach(std::type_identity<ClientMethod>(), check);
 }
 
-}  // namespace methods_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::methods_test

@@ -21,8 +21,7 @@
 
 // The codec held against librabbitmq's: what ours writes theirs reads, what theirs writes ours
 // reads, and whatever ours accepts theirs accepts, all with the same values.
-namespace retryq::amqp {
-namespace oracle_test {
+namespace retryq::amqp::oracle_test {
 
 using librabbitmq::Pool;
 using librabbitmq::ToOurs;
@@ -276,5 +275,4 @@ TEST(Oracle, AcceptsThePropertiesThatWeAccept) {
   EXPECT_GT(refused, 1000);
 }
 
-}  // namespace oracle_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::oracle_test

@@ -15,8 +15,7 @@
 #include "amqp/codec/wire.h"
 #include "unit/amqp/hex.h"
 
-namespace retryq::amqp {
-namespace table_test {
+namespace retryq::amqp::table_test {
 
 // One field of every wire type, each named by its type.
 const char kEveryType[] =
@@ -311,5 +310,4 @@ TEST(TableWriter, PatchesHeadersAtTheirTopLevel) {
   EXPECT_EQ(after, expected.Encode().value());
 }
 
-}  // namespace table_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::table_test

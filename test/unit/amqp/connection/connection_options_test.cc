@@ -4,8 +4,7 @@
 
 #include <string>
 
-namespace retryq::amqp {
-namespace connection_options_test {
+namespace retryq::amqp::connection_options_test {
 
 using ::testing::HasSubstr;
 
@@ -96,5 +95,4 @@ TEST(Validate, RequiresACertificateForALoginByCertificate) {
   EXPECT_THAT(std::string(Validate(options).message()), HasSubstr("certfile"));
 }
 
-}  // namespace connection_options_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::connection_options_test

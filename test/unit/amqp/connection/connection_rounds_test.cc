@@ -11,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "retryq/amqp/connection.h"
 
-namespace retryq::amqp {
-namespace connection_rounds_test {
+namespace retryq::amqp::connection_rounds_test {
 
 // Twelve addresses at none of which anybody listens: an order that comes twice by chance is one in
 // 479 million.
@@ -70,5 +69,4 @@ TEST_F(ConnectionRounds, KeepTheOrderOfEndpointsIfShufflingIsOff) {
   EXPECT_THAT(Rounds(2), ::testing::Each(in_order_));
 }
 
-}  // namespace connection_rounds_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::connection_rounds_test

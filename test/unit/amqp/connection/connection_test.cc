@@ -11,8 +11,7 @@
 #include "amqp/codec/properties_codec.h"
 #include "unit/amqp/connection_stage.h"
 
-namespace retryq::amqp {
-namespace connection_test {
+namespace retryq::amqp::connection_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -392,5 +391,4 @@ TEST_F(SteadyStream, IsReadAtOnceIfThePrefetchIsSmall) {
   EXPECT_LE(Unread(*channel), kAsItComes);
 }
 
-}  // namespace connection_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::connection_test

@@ -21,8 +21,7 @@
 #include "support/temporary_directory.h"
 #include "unit/amqp/connection_stage.h"
 
-namespace retryq::amqp {
-namespace connection_tls_test {
+namespace retryq::amqp::connection_tls_test {
 
 using retryq::testing::DemandClientCertificate;
 using retryq::testing::Identity;
@@ -448,5 +447,4 @@ TEST_F(ConnectionTls, ReportsThatAPortIsForTls) {
   EXPECT_THAT(FailureAt(HangUp), HasSubstr("amqps://"));
 }
 
-}  // namespace connection_tls_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::connection_tls_test

@@ -12,8 +12,7 @@
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
 
-namespace retryq::amqp {
-namespace handshake_test {
+namespace retryq::amqp::handshake_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -213,5 +212,4 @@ TEST_F(HandshakeTest, DistinguishesTheRefusalsOfAVhost) {
   EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
 }
 
-}  // namespace handshake_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::handshake_test

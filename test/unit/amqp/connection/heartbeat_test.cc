@@ -6,8 +6,7 @@
 
 #include "retryq/testing/simulated_time.h"
 
-namespace retryq::amqp {
-namespace heartbeat_test {
+namespace retryq::amqp::heartbeat_test {
 
 class HeartbeatTest : public ::testing::Test {
  protected:
@@ -84,5 +83,4 @@ TEST_F(HeartbeatTest, IsOffAtAnIntervalOfZero) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-}  // namespace heartbeat_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::heartbeat_test

@@ -23,8 +23,7 @@
 // What a server can do to a client. Whatever it is, the client neither crashes nor hangs nor grows,
 // tells its user once, says to the server which frame was wrong and in what way, and works with the
 // next one.
-namespace retryq::amqp {
-namespace hostile_server_test {
+namespace retryq::amqp::hostile_server_test {
 
 using hostile::Verdict;
 using hostile::Violation;
@@ -340,5 +339,4 @@ INSTANTIATE_TEST_SUITE_P(Channel, HostileServerTest,
 INSTANTIATE_TEST_SUITE_P(Content, HostileServerTest,
                          ::testing::ValuesIn(hostile::ContentViolations()), NameOf);
 
-}  // namespace hostile_server_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::hostile_server_test

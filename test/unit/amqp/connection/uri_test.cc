@@ -7,8 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "retryq/amqp/connection_options.h"
 
-namespace retryq::amqp {
-namespace uri_test {
+namespace retryq::amqp::uri_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -232,5 +231,4 @@ TEST(ParseUris, RefusesUrisThatDifferInOtherParts) {
   EXPECT_FALSE(ParseUris({}).ok());
 }
 
-}  // namespace uri_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::uri_test

@@ -17,8 +17,7 @@
 #include "amqp/transport/read_pace.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::amqp {
-namespace link_test {
+namespace retryq::amqp::link_test {
 
 // Longer than the time since 1970, so that no tick comes by.
 constexpr absl::Duration kEndless = absl::Hours(24 * 365 * 100);
@@ -253,5 +252,4 @@ TEST_F(LinkTest, GatheringLinksAreReadInOneTurn) {
   EXPECT_GE(together, kTimes / 2);
 }
 
-}  // namespace link_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::link_test

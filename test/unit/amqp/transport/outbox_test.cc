@@ -15,8 +15,7 @@
 #include "amqp/codec/properties_codec.h"
 #include "unit/amqp/codec/allocated_bytes.h"
 
-namespace retryq::amqp {
-namespace outbox_test {
+namespace retryq::amqp::outbox_test {
 
 // What would be sent.
 std::string Take(Outbox& outbox) {
@@ -182,5 +181,4 @@ TEST_F(OutboxToSocket, KeepsEverythingIfThePeerIsGone) {
   EXPECT_EQ(Rest(), Expected(4));
 }
 
-}  // namespace outbox_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::outbox_test

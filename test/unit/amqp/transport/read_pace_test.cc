@@ -5,8 +5,7 @@
 #include <memory>
 #include <utility>
 
-namespace retryq::amqp {
-namespace read_pace_test {
+namespace retryq::amqp::read_pace_test {
 
 constexpr absl::Duration kLongest = absl::Milliseconds(2);
 // In which rates are taken, with something to spare.
@@ -244,5 +243,4 @@ TEST_F(ReadPaceTest, NeverGathersIfItsLimitIsTooShort) {
   }
 }
 
-}  // namespace read_pace_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::read_pace_test

@@ -11,8 +11,7 @@
 #include "retryq/event_loop.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::amqp {
-namespace resolver_test {
+namespace retryq::amqp::resolver_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -141,5 +140,4 @@ TEST_F(ResolverTest, MayBeDestroyedDuringALookup) {
   EXPECT_FALSE(found_.has_value());
 }
 
-}  // namespace resolver_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::resolver_test

@@ -10,8 +10,7 @@
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
 
-namespace retryq::amqp {
-namespace tls_context_test {
+namespace retryq::amqp::tls_context_test {
 
 using retryq::testing::Identity;
 using retryq::testing::TemporaryDirectory;
@@ -90,5 +89,4 @@ TEST_F(TlsContextTest, RequiresCertificateAndKeyTogether) {
   EXPECT_THAT(ErrorOf(options), HasSubstr("belong together"));
 }
 
-}  // namespace tls_context_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::tls_context_test

@@ -12,8 +12,7 @@
 
 // How consumers and publishes end, in simulated time.
 
-namespace retryq {
-namespace client_stop_test {
+namespace retryq::client_stop_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -505,5 +504,4 @@ TEST_F(LoopStopTest, WaitsForPublishesAsLongAsTheBrokerConfirmsSome) {
   ExpectStopped();
 }
 
-}  // namespace client_stop_test
-}  // namespace retryq
+}  // namespace retryq::client_stop_test

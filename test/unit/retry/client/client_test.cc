@@ -19,8 +19,7 @@
 // The client's parts that need no connection: consumers and publishes on a
 // broker that the test plays.
 
-namespace retryq {
-namespace client_test {
+namespace retryq::client_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -223,5 +222,4 @@ TEST(Client, NamesInvalidOptionsOfTheClientAndTheConsumerTogether) {
   }
 }
 
-}  // namespace client_test
-}  // namespace retryq
+}  // namespace retryq::client_test

@@ -15,8 +15,7 @@
 
 // A consumer with a circuit breaker, on a RabbitMQ in memory.
 
-namespace retryq {
-namespace consumer_breaker_test {
+namespace retryq::consumer_breaker_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -371,5 +370,4 @@ TEST_P(ConsumerBreaker, IsRefusedWithAllOtherWrongOptions) {
 INSTANTIATE_TEST_SUITE_P(WorkQueues, ConsumerBreaker, ::testing::Values("classic", "quorum"),
                          [](const auto& of) { return std::string(of.param); });
 
-}  // namespace consumer_breaker_test
-}  // namespace retryq
+}  // namespace retryq::consumer_breaker_test

@@ -14,8 +14,7 @@
 
 // One consumer: its options, pauses, and how it begins and fails, on a RabbitMQ in memory.
 
-namespace retryq {
-namespace consumer_test {
+namespace retryq::consumer_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -212,5 +211,4 @@ TEST_F(ConsumerTest, DoesNotStopOthersIfOnFailedIsSet) {
   EXPECT_EQ(fatal_.size(), 1U);
 }
 
-}  // namespace consumer_test
-}  // namespace retryq
+}  // namespace retryq::consumer_test

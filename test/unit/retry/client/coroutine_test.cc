@@ -15,8 +15,7 @@
 
 #include "support/simulated_world.h"
 
-namespace retryq {
-namespace coroutine_test {
+namespace retryq::coroutine_test {
 
 using ::testing::ElementsAre;
 
@@ -428,5 +427,4 @@ TEST_F(CoroutineTest, AConsumerMayBeDestroyedWhileThreadsWork) {
   EXPECT_EQ(rabbit_.Count("orders"), 20U);
 }
 
-}  // namespace coroutine_test
-}  // namespace retryq
+}  // namespace retryq::coroutine_test

@@ -8,8 +8,7 @@
 
 // Work queues that a client declares, in simulated time and on a broker that the test plays.
 
-namespace retryq {
-namespace declare_test {
+namespace retryq::declare_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -157,5 +156,4 @@ TEST_F(DeclareTest, RefusesAnotherQueueThanItsOwn) {
   EXPECT_THAT(std::string(consumer.status().message()), HasSubstr("declare.name"));
 }
 
-}  // namespace declare_test
-}  // namespace retryq
+}  // namespace retryq::declare_test

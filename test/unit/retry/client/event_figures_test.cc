@@ -8,8 +8,7 @@
 
 #include "support/simulated_world.h"
 
-namespace retryq {
-namespace event_figures_test {
+namespace retryq::event_figures_test {
 
 using ::testing::AllOf;
 using ::testing::Ge;
@@ -141,5 +140,4 @@ TEST_F(EventFigures, CountTheDelayQueuesWithALease) {
   EXPECT_EQ(Last(EventKind::kLapsed).delay_queues, 0U);
 }
 
-}  // namespace event_figures_test
-}  // namespace retryq
+}  // namespace retryq::event_figures_test

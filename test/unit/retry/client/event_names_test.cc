@@ -5,8 +5,7 @@
 
 #include "retryq/observer.h"
 
-namespace retryq {
-namespace event_names_test {
+namespace retryq::event_names_test {
 
 constexpr int kKinds = static_cast<int>(EventKind::kBreakerClosed) + 1;
 
@@ -20,5 +19,4 @@ TEST(EventName, IsUniqueAndLowerCase) {
   }
 }
 
-}  // namespace event_names_test
-}  // namespace retryq
+}  // namespace retryq::event_names_test

@@ -14,8 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "support/simulated_world.h"
 
-namespace retryq {
-namespace feeding_consumers_test {
+namespace retryq::feeding_consumers_test {
 
 using ::testing::HasSubstr;
 
@@ -208,5 +207,4 @@ TEST(FeedingConsumers, EndInEveryRandomCombination) {
   }
 }
 
-}  // namespace feeding_consumers_test
-}  // namespace retryq
+}  // namespace retryq::feeding_consumers_test

@@ -24,8 +24,7 @@
 // The lines that a program writes first compile as they come to mind. Lines that must not compile
 // are in test/lints/refused.txt.
 
-namespace retryq {
-namespace first_lines_test {
+namespace retryq::first_lines_test {
 
 class FirstLines : public testing::SimulatedTest {
  protected:
@@ -191,5 +190,4 @@ TEST(ClientObject, IsMovableAndAnEmptyConsumerDoesNothing) {
   EXPECT_EQ(drained, true);
 }
 
-}  // namespace first_lines_test
-}  // namespace retryq
+}  // namespace retryq::first_lines_test

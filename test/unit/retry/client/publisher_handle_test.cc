@@ -18,8 +18,7 @@
 
 // The handle by which any thread publishes, and calls of everything else on a wrong thread.
 
-namespace retryq {
-namespace publisher_handle_test {
+namespace retryq::publisher_handle_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -301,5 +300,4 @@ TEST(WrongThread, IsAllowedWhileTheLoopDoesNotRun) {
   EXPECT_THAT(broker.publishes, SizeIs(1));
 }
 
-}  // namespace publisher_handle_test
-}  // namespace retryq
+}  // namespace retryq::publisher_handle_test

@@ -20,8 +20,7 @@
 
 // The hooks of a tracer, on every way that a message can take.
 
-namespace retryq {
-namespace tracing_test {
+namespace retryq::tracing_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -421,5 +420,4 @@ TEST_F(Tracing, EndsWithTheClient) {
   EXPECT_FALSE(has_trace_);
 }
 
-}  // namespace tracing_test
-}  // namespace retryq
+}  // namespace retryq::tracing_test

@@ -4,8 +4,7 @@
 
 #include <string>
 
-namespace retryq {
-namespace delay_queue_options_test {
+namespace retryq::delay_queue_options_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -97,5 +96,4 @@ TEST(ValidateLease, LimitsDelayPlusWindowPlusMarginToTenYears) {
   EXPECT_FALSE(ValidateLease(absl::InfiniteDuration(), {}).ok());
 }
 
-}  // namespace delay_queue_options_test
-}  // namespace retryq
+}  // namespace retryq::delay_queue_options_test

@@ -7,8 +7,7 @@
 
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
-namespace retryq {
-namespace delay_queues_naming_test {
+namespace retryq::delay_queues_naming_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -212,5 +211,4 @@ TEST_F(DelayQueuesNamingTest, UseOnlyTheHashedNameIfConfirmsAreMissing) {
   EXPECT_EQ(events_.size(), 2U);
 }
 
-}  // namespace delay_queues_naming_test
-}  // namespace retryq
+}  // namespace retryq::delay_queues_naming_test

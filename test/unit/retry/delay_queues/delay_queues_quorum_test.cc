@@ -8,8 +8,7 @@
 #include "retry/delay_queues/quorum_lease.h"
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
-namespace retryq {
-namespace delay_queues_quorum_test {
+namespace retryq::delay_queues_quorum_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -153,5 +152,4 @@ TEST_F(DelayQueuesQuorumTest, ForgetsUnusedQueues) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-}  // namespace delay_queues_quorum_test
-}  // namespace retryq
+}  // namespace retryq::delay_queues_quorum_test

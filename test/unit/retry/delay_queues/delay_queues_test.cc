@@ -10,8 +10,7 @@
 
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
-namespace retryq {
-namespace delay_queues_test {
+namespace retryq::delay_queues_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -319,5 +318,4 @@ TEST_F(DelayQueuesTest, MayBeDestroyedInAnyCallback) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-}  // namespace delay_queues_test
-}  // namespace retryq
+}  // namespace retryq::delay_queues_test

@@ -2,8 +2,7 @@
 
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
-namespace retryq {
-namespace delay_queues_undeclared_test {
+namespace retryq::delay_queues_undeclared_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -70,5 +69,4 @@ TEST_F(UndeclaredDelayQueuesTest, WithALimitAreTreatedAsFullAfterANack) {
   EXPECT_TRUE(queues_->Covers(lease));
 }
 
-}  // namespace delay_queues_undeclared_test
-}  // namespace retryq
+}  // namespace retryq::delay_queues_undeclared_test

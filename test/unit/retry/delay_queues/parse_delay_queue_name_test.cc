@@ -7,8 +7,7 @@
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/broker/delay_queue_name.h"
 
-namespace retryq {
-namespace parse_delay_queue_name_test {
+namespace retryq::parse_delay_queue_name_test {
 
 TEST(ParseDelayQueueName, ParsesEveryGeneratedName) {
   for (const QueueType type : {QueueType::kClassic, QueueType::kQuorum}) {
@@ -163,5 +162,4 @@ TEST(ParseDelayQueueName, RefusesAllOtherNames) {
   EXPECT_FALSE(ParseDelayQueueName("retry.1000", "retry.1000").has_value());
 }
 
-}  // namespace parse_delay_queue_name_test
-}  // namespace retryq
+}  // namespace retryq::parse_delay_queue_name_test

@@ -6,8 +6,7 @@
 #include <set>
 #include <string>
 
-namespace retryq {
-namespace delay_queue_name_test {
+namespace retryq::delay_queue_name_test {
 
 using ::testing::MatchesRegex;
 
@@ -209,5 +208,4 @@ TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatIsDeletedWithTheQ
   }
 }
 
-}  // namespace delay_queue_name_test
-}  // namespace retryq
+}  // namespace retryq::delay_queue_name_test

@@ -10,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "support/simulated_world.h"
 
-namespace retryq {
-namespace shared_delay_queues_test {
+namespace retryq::shared_delay_queues_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -150,5 +149,4 @@ TEST_F(DelayQueuesBeside, LetMessagesInSharedQueuesReturnByThemselves) {
   EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000"));
 }
 
-}  // namespace shared_delay_queues_test
-}  // namespace retryq
+}  // namespace retryq::shared_delay_queues_test

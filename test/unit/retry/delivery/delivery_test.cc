@@ -8,8 +8,7 @@
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 
-namespace retryq {
-namespace delivery_test {
+namespace retryq::delivery_test {
 
 using testing::MakeMessage;
 
@@ -109,5 +108,4 @@ TEST(Delivery, CopiesShareTheBuffer) {
   EXPECT_EQ(second.body(), "hello");
 }
 
-}  // namespace delivery_test
-}  // namespace retryq
+}  // namespace retryq::delivery_test

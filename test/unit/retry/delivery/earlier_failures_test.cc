@@ -11,8 +11,7 @@
 #include "support/make_message.h"
 #include "support/read_facts.h"
 
-namespace retryq {
-namespace earlier_failures_test {
+namespace retryq::earlier_failures_test {
 
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
@@ -230,5 +229,4 @@ TEST(EarlierFailures, UseTheCountOfAQuorumQueueUnlessItCountsAnyway) {
   EXPECT_EQ(EarlierFailures(*message, options), 0U);
 }
 
-}  // namespace earlier_failures_test
-}  // namespace retryq
+}  // namespace retryq::earlier_failures_test

@@ -6,8 +6,7 @@
 #include "support/make_message.h"
 #include "support/read_facts.h"
 
-namespace retryq {
-namespace early_return_test {
+namespace retryq::early_return_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -86,5 +85,4 @@ TEST(EarlyReturn, IgnoresAMessageThatDidNotWait) {
   EXPECT_FALSE(FindEarlyReturn(ReadHistory(*message, "orders"), *message, kDue).has_value());
 }
 
-}  // namespace early_return_test
-}  // namespace retryq
+}  // namespace retryq::early_return_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace error_text_test {
+namespace retryq::error_text_test {
 
 TEST(ErrorText, IsCodeAndMessage) {
   EXPECT_EQ(ErrorText(absl::UnavailableError("connection refused")),
@@ -28,5 +27,4 @@ TEST(ErrorText, NamesEveryCode) {
   }
 }
 
-}  // namespace error_text_test
-}  // namespace retryq
+}  // namespace retryq::error_text_test

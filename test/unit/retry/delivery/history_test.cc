@@ -11,8 +11,7 @@
 #include "support/make_message.h"
 #include "support/read_facts.h"
 
-namespace retryq {
-namespace history_test {
+namespace retryq::history_test {
 
 using testing::Copied;
 using testing::MakeMessage;
@@ -452,5 +451,4 @@ TEST(History, ContinuesUnderAFormerNameOfTheQueue) {
   EXPECT_EQ(ReadHistory(*message, "orders.v2", {"bills", "orders"}).failures, 3U);
 }
 
-}  // namespace history_test
-}  // namespace retryq
+}  // namespace retryq::history_test

@@ -9,8 +9,7 @@
 
 #include "support/make_message.h"
 
-namespace retryq {
-namespace message_history_test {
+namespace retryq::message_history_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::MakeMessageWithHeaderBytes;
@@ -86,5 +85,4 @@ TEST(MessageHistory, IgnoresTheCountOfAFirstDelivery) {
   EXPECT_EQ(MessageHistory(*again).returns, 7);
 }
 
-}  // namespace message_history_test
-}  // namespace retryq
+}  // namespace retryq::message_history_test

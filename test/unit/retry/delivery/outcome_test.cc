@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace outcome_test {
+namespace retryq::outcome_test {
 
 Outcome HandlerThatReturnsAStatus() { return absl::UnavailableError("down"); }
 
@@ -18,5 +17,4 @@ TEST(Outcome, RetryingOrParkingWithAnOkStatusIsAnUnknownError) {
   EXPECT_TRUE(absl::IsUnknown(Outcome::Park(absl::OkStatus()).status()));
 }
 
-}  // namespace outcome_test
-}  // namespace retryq
+}  // namespace retryq::outcome_test

@@ -8,8 +8,7 @@
 #include "support/make_message.h"
 #include "support/read_facts.h"
 
-namespace retryq {
-namespace redeliveries_test {
+namespace retryq::redeliveries_test {
 
 using testing::MakeMessage;
 using testing::ReadFactsOf;
@@ -96,5 +95,4 @@ TEST(CountedReturns, IncludeAllRedeliveriesExceptThoseOf43IfAllCount) {
   EXPECT_FALSE(CountedReturns(CountRedeliveries::kNever).WouldCount({3, 10, 8}));
 }
 
-}  // namespace redeliveries_test
-}  // namespace retryq
+}  // namespace retryq::redeliveries_test

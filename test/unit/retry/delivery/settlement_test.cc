@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace retryq {
-namespace settlement_test {
+namespace retryq::settlement_test {
 
 static_assert(!std::is_copy_constructible_v<Settlement>);
 static_assert(std::is_nothrow_move_constructible_v<Settlement>);
@@ -116,5 +115,4 @@ TEST_F(SettlementTest, SettlesFromAnyThread) {
   EXPECT_EQ(outcomes_.size(), 4u);
 }
 
-}  // namespace settlement_test
-}  // namespace retryq
+}  // namespace retryq::settlement_test

@@ -10,8 +10,7 @@
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 
-namespace retryq {
-namespace timed_out_test {
+namespace retryq::timed_out_test {
 
 struct Parts {
   std::string_view body = "body";
@@ -75,5 +74,4 @@ TEST(TimedOut, ForgetsTheOldest) {
   EXPECT_EQ(timed_out.Take(*Make({.body = "1", .acquired = 1})), 1U);
 }
 
-}  // namespace timed_out_test
-}  // namespace retryq
+}  // namespace retryq::timed_out_test

@@ -12,8 +12,7 @@
 
 #include "retryq/testing/seeded_random.h"
 
-namespace retryq {
-namespace backoff_test {
+namespace retryq::backoff_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -228,5 +227,4 @@ TEST(LongestDelay, IsTheMaxOrTheLongestOfAList) {
             absl::Milliseconds(2));
 }
 
-}  // namespace backoff_test
-}  // namespace retryq
+}  // namespace retryq::backoff_test

@@ -5,8 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace retryq {
-namespace breaker_test {
+namespace retryq::breaker_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -158,5 +157,4 @@ TEST(BreakerState, HasAName) {
   EXPECT_EQ(NameOf(State::kOpen), "open");
 }
 
-}  // namespace breaker_test
-}  // namespace retryq
+}  // namespace retryq::breaker_test

@@ -9,8 +9,7 @@
 
 #include "retryq/testing/seeded_random.h"
 
-namespace retryq {
-namespace decide_test {
+namespace retryq::decide_test {
 
 using Kind = Step::Kind;
 
@@ -375,5 +374,4 @@ TEST(Decide, AMovedOrForwardedMessageHasAnErrorInCaseItIsParked) {
   }
 }
 
-}  // namespace decide_test
-}  // namespace retryq
+}  // namespace retryq::decide_test

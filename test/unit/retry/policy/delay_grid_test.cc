@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace retryq {
-namespace delay_grid_test {
+namespace retryq::delay_grid_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -111,5 +110,4 @@ TEST(DelayGrid, AddsAtMostOneAndAHalfTimesWhenRoundingUp) {
   }
 }
 
-}  // namespace delay_grid_test
-}  // namespace retryq
+}  // namespace retryq::delay_grid_test

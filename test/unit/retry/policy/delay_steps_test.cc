@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq {
-namespace delay_steps_test {
+namespace retryq::delay_steps_test {
 
 constexpr absl::Duration kOdd = absl::Milliseconds(1234);
 
@@ -108,5 +107,4 @@ TEST(DelaySteps, AreFoundQuicklyForDelaysThatHardlyGrow) {
   EXPECT_LE(steps.size(), 34U);
 }
 
-}  // namespace delay_steps_test
-}  // namespace retryq
+}  // namespace retryq::delay_steps_test

@@ -7,8 +7,7 @@
 
 #include "retry/policy/next_delay.h"
 
-namespace retryq {
-namespace fixed_delays_test {
+namespace retryq::fixed_delays_test {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
@@ -62,5 +61,4 @@ TEST(FixedDelays, AreEmptyForJitterAndFunctions) {
   }
 }
 
-}  // namespace fixed_delays_test
-}  // namespace retryq
+}  // namespace retryq::fixed_delays_test

@@ -11,8 +11,7 @@
 
 #include "retryq/testing/seeded_random.h"
 
-namespace retryq {
-namespace next_delay_test {
+namespace retryq::next_delay_test {
 
 constexpr absl::Duration kHalfSecond = absl::Milliseconds(500);
 const absl::Status kDown = absl::UnavailableError("down");
@@ -160,5 +159,4 @@ TEST(BackoffRange, ContainsAllRandomDelays) {
   }
 }
 
-}  // namespace next_delay_test
-}  // namespace retryq
+}  // namespace retryq::next_delay_test

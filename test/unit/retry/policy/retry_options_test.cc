@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace retryq {
-namespace retry_options_test {
+namespace retryq::retry_options_test {
 
 using ::testing::HasSubstr;
 
@@ -87,5 +86,4 @@ TEST(RetryOptions, NameAllWrongFieldsAtOnceUnderTheCallersName) {
   EXPECT_THAT(error, HasSubstr("; orders.max_retry_after"));
 }
 
-}  // namespace retry_options_test
-}  // namespace retryq
+}  // namespace retryq::retry_options_test

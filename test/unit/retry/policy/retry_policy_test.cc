@@ -10,8 +10,7 @@
 #include "retryq/backoff.h"
 #include "retryq/testing/seeded_random.h"
 
-namespace retryq {
-namespace retry_policy_test {
+namespace retryq::retry_policy_test {
 
 using Kind = Step::Kind;
 
@@ -238,5 +237,4 @@ TEST(NextRetry, MatchesTheDecisionsOfConsumers) {
   EXPECT_GT(given_up, 30);
 }
 
-}  // namespace retry_policy_test
-}  // namespace retryq
+}  // namespace retryq::retry_policy_test

@@ -21,8 +21,7 @@
 #include "support/read_facts.h"
 #include "unit/amqp/random_values.h"
 
-namespace retryq {
-namespace copy_test {
+namespace retryq::copy_test {
 
 using ::testing::ElementsAre;
 using testing::MakeMessage;
@@ -472,5 +471,4 @@ TEST(NewRetryId, Is128RandomBitsInHex) {
   EXPECT_EQ(NewRetryId(random), "0123456789abcdef0000000000000001");
 }
 
-}  // namespace copy_test
-}  // namespace retryq
+}  // namespace retryq::copy_test

@@ -9,8 +9,7 @@
 
 // What becomes of the fields of an OutgoingMessage.
 
-namespace retryq {
-namespace outgoing_properties_test {
+namespace retryq::outgoing_properties_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -134,5 +133,4 @@ TEST_F(OutgoingProperties, AnExpirationCannotBeCombinedWithADelay) {
               HasSubstr("expiration cannot be combined with a delay"));
 }
 
-}  // namespace outgoing_properties_test
-}  // namespace retryq
+}  // namespace retryq::outgoing_properties_test

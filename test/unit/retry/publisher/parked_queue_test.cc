@@ -10,8 +10,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
 
-namespace retryq {
-namespace parked_queue_test {
+namespace retryq::parked_queue_test {
 
 using testing::ScriptedBroker;
 
@@ -163,5 +162,4 @@ TEST(WhyUnfitToPark, NamesTheFirstReason) {
   EXPECT_EQ(WhyUnfitToPark({.is_exclusive = true}), "is exclusive to another connection");
 }
 
-}  // namespace parked_queue_test
-}  // namespace retryq
+}  // namespace retryq::parked_queue_test

@@ -8,8 +8,7 @@
 
 #include "support/scripted_test.h"
 
-namespace retryq {
-namespace pauses_of_many_test {
+namespace retryq::pauses_of_many_test {
 
 using testing::ScriptedBroker;
 
@@ -99,5 +98,4 @@ TEST_F(PausesOfMany, OneLossDelaysNothing) {
   EXPECT_TRUE(IsOpen("orders"));
 }
 
-}  // namespace pauses_of_many_test
-}  // namespace retryq
+}  // namespace retryq::pauses_of_many_test

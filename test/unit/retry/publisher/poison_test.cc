@@ -16,8 +16,7 @@
 #include "support/make_message.h"
 #include "support/recorded_events.h"
 
-namespace retryq {
-namespace poison_test {
+namespace retryq::poison_test {
 
 using ::testing::IsEmpty;
 using testing::RecordedEvents;
@@ -128,5 +127,4 @@ TEST_F(PoisonTest, DoesNotAffectMessagesBehindItWithAPrefetchOfOne) {
   EXPECT_EQ(rabbit_.Count(kParked), 1U);
 }
 
-}  // namespace poison_test
-}  // namespace retryq
+}  // namespace retryq::poison_test

@@ -19,8 +19,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
 
-namespace retryq {
-namespace publisher_chaos_test {
+namespace retryq::publisher_chaos_test {
 
 using Published = testing::ScriptedBroker::Published;
 
@@ -219,5 +218,4 @@ TEST(PublisherChaos, EndsEveryPublishAndRefusesOnlyTheCauses) {
   }
 }
 
-}  // namespace publisher_chaos_test
-}  // namespace retryq
+}  // namespace retryq::publisher_chaos_test

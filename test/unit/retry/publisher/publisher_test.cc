@@ -18,8 +18,7 @@
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
-namespace retryq {
-namespace publisher_test {
+namespace retryq::publisher_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -477,5 +476,4 @@ TEST_F(PublisherTest, RedeclaresEverythingIfAnExchangeIsMissing) {
   EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
 }
 
-}  // namespace publisher_test
-}  // namespace retryq
+}  // namespace retryq::publisher_test

@@ -16,8 +16,7 @@
 #include "support/make_message.h"
 #include "support/simulated_world.h"
 
-namespace retryq {
-namespace any_delay_test {
+namespace retryq::any_delay_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -343,5 +342,4 @@ TEST_F(Published, ForTooLongIsRefusedWithTheRemedy) {
   EXPECT_THAT(std::string(answers_[0].message()), HasSubstr("rounded up"));
 }
 
-}  // namespace any_delay_test
-}  // namespace retryq
+}  // namespace retryq::any_delay_test

@@ -15,8 +15,7 @@
 #include "retryq/retryq.h"
 #include "support/simulated_world.h"
 
-namespace retryq {
-namespace every_delay_test {
+namespace retryq::every_delay_test {
 
 using ::testing::IsEmpty;
 using testing::RecordedEvents;
@@ -228,5 +227,4 @@ TEST(SeveralClients, AddTheirQueuesWithExactQueues) {
   EXPECT_GT(delays.ttls().size(), delays.limit());
 }
 
-}  // namespace every_delay_test
-}  // namespace retryq
+}  // namespace retryq::every_delay_test

@@ -9,8 +9,7 @@
 #include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
-namespace retryq {
-namespace handler_calls_test {
+namespace retryq::handler_calls_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -113,5 +112,4 @@ TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {
   EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
-}  // namespace handler_calls_test
-}  // namespace retryq
+}  // namespace retryq::handler_calls_test

@@ -7,8 +7,7 @@
 #include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
-namespace retryq {
-namespace next_delivery_test {
+namespace retryq::next_delivery_test {
 
 using testing::Fails;
 using ::testing::HasSubstr;
@@ -90,5 +89,4 @@ TEST_F(NextDelivery, IsHeldForASecondAtFirst) {
   EXPECT_THAT(broker_.open(), SizeIs(1));
 }
 
-}  // namespace next_delivery_test
-}  // namespace retryq
+}  // namespace retryq::next_delivery_test

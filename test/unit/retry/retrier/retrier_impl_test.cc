@@ -11,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
-namespace retryq {
-namespace retrier_impl_test {
+namespace retryq::retrier_impl_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -228,5 +227,4 @@ TEST_F(RetrierImplTest, DoesNotReportCallsThatBeganBeforeHandlingWasStopped) {
   EXPECT_THAT(broker_.acked, ElementsAre(1, 2));
 }
 
-}  // namespace retrier_impl_test
-}  // namespace retryq
+}  // namespace retryq::retrier_impl_test

@@ -10,8 +10,7 @@
 #include "base/header_names.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
-namespace retryq {
-namespace retrier_test {
+namespace retryq::retrier_test {
 
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
@@ -208,5 +207,4 @@ TEST_F(RetrierTest, NamesThePermissionThatACheckNeeds) {
   EXPECT_THAT(std::string(prepared.message()), HasSubstr("grant the user 'read' on the queue"));
 }
 
-}  // namespace retrier_test
-}  // namespace retryq
+}  // namespace retryq::retrier_test

@@ -12,8 +12,7 @@
 #include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
-namespace retryq {
-namespace returned_deliveries_test {
+namespace retryq::returned_deliveries_test {
 
 using ::testing::ElementsAre;
 using testing::Fails;
@@ -442,5 +441,4 @@ TEST_F(ReturnedDeliveries, AreParkedIfTheBrokerRefusesToMoveThem) {
   EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
 }
 
-}  // namespace returned_deliveries_test
-}  // namespace retryq
+}  // namespace retryq::returned_deliveries_test

@@ -14,8 +14,7 @@
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
-namespace retryq::testing {
-namespace shared_state_test {
+namespace retryq::testing::shared_state_test {
 
 using ::testing::ElementsAre;
 
@@ -97,5 +96,4 @@ TEST(SharedStateTest, TextsOfAnEventStayValidDuringTheCallIfTheirOwnersChange) {
   EXPECT_THAT(observer.told, ElementsAre("inner||||", "orders|retry.1000|an id|why|late"));
 }
 
-}  // namespace shared_state_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::shared_state_test

@@ -8,8 +8,7 @@
 #include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
-namespace retryq {
-namespace snoozed_deliveries_test {
+namespace retryq::snoozed_deliveries_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -74,5 +73,4 @@ TEST_F(SnoozedDeliveries, KeepTheRedeliveriesThatTheirQueueHasCounted) {
   EXPECT_EQ(Header("x-delivery-count"), nullptr);
 }
 
-}  // namespace snoozed_deliveries_test
-}  // namespace retryq
+}  // namespace retryq::snoozed_deliveries_test

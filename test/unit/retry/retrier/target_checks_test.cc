@@ -9,8 +9,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
 
-namespace retryq {
-namespace target_checks_test {
+namespace retryq::target_checks_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -116,5 +115,4 @@ TEST_F(TargetChecksTest, TrustsATargetAgainThatIsFoundAgain) {
   EXPECT_THAT(broker_.declares, SizeIs(3));
 }
 
-}  // namespace target_checks_test
-}  // namespace retryq
+}  // namespace retryq::target_checks_test
