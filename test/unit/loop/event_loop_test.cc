@@ -131,19 +131,6 @@ TEST(EventLoop, RunsPostedWorkInOrderAndNeverSynchronously) {
   EXPECT_THAT(ran, ElementsAre(1, 2, 3));
 }
 
-TEST(EventLoop, ReturnsTheFirstFailureAndRunsAgain) {
-  EventLoop loop;
-  loop.executor()->Post([&] {
-    loop.Fail(absl::NotFoundError("first"));
-    loop.Fail(absl::InternalError("second"));
-  });
-  EXPECT_EQ(loop.Run(), absl::NotFoundError("first"));
-  loop.executor()->Post([&] { loop.Stop(); });
-  EXPECT_TRUE(loop.Run().ok());
-  loop.Fail(absl::DataLossError("before the run"));
-  EXPECT_EQ(loop.Run(), absl::DataLossError("before the run"));
-}
-
 // libevent is C: no exception may cross it, and `running` would stay so.
 TEST(EventLoop, ReturnsAnErrorForACallbackThatThrewAfterADrainAndRunsAgain) {
   EventLoop loop;
@@ -321,30 +308,6 @@ TEST(EventLoop, DrainsUntilAllAreDone) {
   EXPECT_THAT(log, ElementsAre("slow begins", "fast", "slow is done"));
 }
 
-TEST(EventLoop, CountsADrainThatIsDroppedAsDone) {
-  EventLoop loop;
-  std::shared_ptr<void> handle = loop.OnDrain(
-      [&](const EventLoop::DrainDone&) { loop.executor()->Post([&] { handle.reset(); }); });
-  loop.Drain();
-  EXPECT_TRUE(loop.Run().ok());
-}
-
-TEST(EventLoop, DrainsLateRegistrationsAtOnce) {
-  EventLoop loop;
-  bool drained = false;
-  std::shared_ptr<void> second;
-  const auto first = loop.OnDrain([&](const EventLoop::DrainDone& done) {
-    second = loop.OnDrain([&](const EventLoop::DrainDone& second_done) {
-      drained = true;
-      second_done();
-    });
-    done();
-  });
-  loop.Drain();
-  EXPECT_TRUE(loop.Run().ok());
-  EXPECT_TRUE(drained);
-}
-
 TEST(EventLoop, GivesUpDrainingWhenItsGraceIsOver) {
   EventLoop loop;
   const auto never = loop.OnDrain([](const EventLoop::DrainDone&) {});
@@ -441,14 +404,6 @@ TEST(EventLoop, DoesNotRunInsideACallbackOfABorrowedBase) {
     EXPECT_TRUE(loop.Run().ok());
   }
   event_base_free(base);
-}
-
-TEST(EventLoop, HasAWallClockAndASteadyClock) {
-  EventLoop loop;
-  EXPECT_GT(loop.clock().Now(), absl::FromUnixSeconds(1700000000));
-  const absl::Duration first = loop.clock().SinceBoot();
-  EXPECT_GT(first, absl::ZeroDuration());
-  EXPECT_GE(loop.clock().SinceBoot(), first);
 }
 
 TEST(EventLoop, DrawsDifferentRandomNumbersInEachLoop) {

@@ -35,12 +35,6 @@ TEST(MethodWriter, WritesUpdateSecret) {
             FromHex("000a 0046 00000001 73 01 72"));
 }
 
-TEST(MethodWriter, WritesAFrame) {
-  std::string out;
-  AppendMethodFrame(3, ConfirmSelect{}, &out);
-  EXPECT_EQ(out, FromHex("01 0003 00000005 0055 000a 00 ce"));
-}
-
 TEST(MethodReader, ReadsMethodsWithoutFields) {
   DecodeAs<ConnectionUnblocked>(FromHex("000a 003d"));
   DecodeAs<ConnectionUpdateSecretOk>(FromHex("000a 0047"));

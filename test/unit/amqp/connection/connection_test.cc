@@ -1,23 +1,18 @@
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "amqp/codec/properties_codec.h"
 #include "unit/amqp/connection_stage.h"
 
 namespace retryq::amqp::connection_test {
 
-using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class ConnectionTest : public ConnectionStage {
  protected:
@@ -35,14 +30,6 @@ class ConnectionTest : public ConnectionStage {
           answers_.push_back(
               absl::StrCat(key, " ", kNames[static_cast<int>(result.outcome)], " ", result.code));
         });
-  }
-
-  // What is answered to a new secret.
-  absl::Status Answer(const std::string& secret) {
-    std::optional<absl::Status> answer;
-    connection_->UpdateSecret(secret, [&](const absl::Status& status) { answer = status; });
-    RunUntil([&] { return answer.has_value(); });
-    return *answer;
   }
 
   void RunUntilAcked(std::uint64_t tag) {
@@ -81,21 +68,6 @@ TEST_F(ConnectionTest, AcceptsDeliveriesBeforeConsumeOk) {
   server_->Say(1, method::BasicDeliver{.consumer_tag = "early", .delivery_tag = 1});
   server_->SayContent(1, {}, "body");
   RunUntil([&] { return deliveries_.size() == 1; });
-}
-
-TEST_F(ConnectionTest, MayBeUsedInOnLost) {
-  const auto channel = OpenChannel();
-  on_lost_ = [&] {
-    EXPECT_FALSE(channel->is_open());
-    channel->Ack(1);
-    Publish(*channel, "late");
-    channel->Qos(1, [this](const absl::Status& status) { lost_.push_back(status); });
-  };
-  Publish(*channel, "open");
-  server_->HangUp();
-  RunUntil([&] { return lost_.size() == 2 && answers_.size() == 2; });
-  EXPECT_THAT(answers_, ElementsAre("open unknown 0", "late unknown 0"));
-  EXPECT_TRUE(absl::IsUnavailable(lost_[1])) << lost_[1];
 }
 
 TEST_F(ConnectionTest, SendsAllAcksOfATurnAtOnce) {
@@ -180,41 +152,6 @@ TEST_F(ConnectionTest, StopsPublishingWhileTooManyAreUnconfirmed) {
   EXPECT_EQ(channel->unconfirmed(), Channel::kMaxUnconfirmed);
 }
 
-TEST_F(ConnectionTest, PublishesHeadersUpToTheLimitOnly) {
-  const auto channel = OpenChannel();
-  server_->obliging = true;
-  constexpr std::size_t kFrameMax = 131072;
-  const std::string empty = Table{{"x", ""}}.Encode().value();
-  const std::size_t around = ContentHeaderSize({.headers = TableView(empty)});
-  for (std::size_t more = 0; more <= 1; ++more) {
-    const std::string text(kFrameMax - around + more, 't');
-    const std::string headers = Table{{"x", text}}.Encode().value();
-    channel->Publish(
-        {.routing_key = "key", .properties = {.headers = TableView(headers)}},
-        [this](const PublishResult& result) { answers_.push_back(absl::StrCat(result.code)); });
-    RunUntil([&] { return answers_.size() == more + 1; });
-  }
-  EXPECT_THAT(answers_, ElementsAre("0", "501"));
-}
-
-TEST_F(ConnectionTest, RefusesArgumentsThatWouldCloseTheConnection) {
-  const auto channel = OpenChannel();
-  server_->obliging = true;
-  const auto declare = [&](Table arguments) {
-    std::optional<absl::Status> answer;
-    channel->DeclareQueue({.name = "queue", .arguments = std::move(arguments)},
-                          [&](const absl::StatusOr<DeclareOk>& ok) { answer = ok.status(); });
-    RunUntil([&] { return answer.has_value(); });
-    return std::string(answer->message());
-  };
-  EXPECT_THAT(declare({{"x-limit", std::nan("")}}),
-              AllOf(HasSubstr("'queue'"), HasSubstr("\"x-limit\" is not a finite number")));
-  EXPECT_THAT(declare({{"x-long", std::string(131072, 'a')}}),
-              AllOf(HasSubstr("'queue'"), HasSubstr("do not fit into a frame")));
-  EXPECT_THAT(server_->heard, IsEmpty());
-  EXPECT_EQ(declare({{"x-limit", 1.5}}), "");
-}
-
 // The broker does not name the publish: the publisher knows which were open.
 TEST_F(ConnectionTest, ReportsThatAPublishClosedTheConnectionIfTheBrokerCannotReadIt) {
   const auto is_cause = [](int code) { return code >= 501 && code != 504 && code != 506; };
@@ -239,12 +176,6 @@ TEST_F(ConnectionTest, ReconnectsAfterGrowingPausesIfItIsLostAtOnce) {
   }
   // 20, 40 and 80 ms, or half of each.
   EXPECT_GE(loop_.clock().SinceBoot() - begun, absl::Milliseconds(70));
-}
-
-TEST_F(ConnectionTest, SendsANewSecret) {
-  server_->obliging = true;
-  EXPECT_EQ(Answer("a new one"), absl::OkStatus());
-  EXPECT_THAT(server_->heard, ElementsAre("0 connection.update-secret a new one"));
 }
 
 TEST_F(ConnectionTest, LogsInWithTheNewSecretFromThenOn) {
@@ -284,21 +215,6 @@ TEST_F(ConnectionTest, RequestsItsOptionsBeforeEachAttempt) {
   RunUntil([this] { return lost_.size() >= 2; });
   EXPECT_TRUE(absl::IsInvalidArgument(lost_[1]));
   EXPECT_THAT(std::string(lost_[1].message()), HasSubstr("start anew"));
-}
-
-TEST_F(ConnectionTest, RefusesASecretThatExceedsTheNegotiatedFrameMax) {
-  server_->on_step = [this](FakeServer::Step step) {
-    if (step != FakeServer::Step::kStartOk) return false;
-    server_->Say(0, method::ConnectionTune{.channel_max = 2047, .frame_max = 4096});
-    return true;
-  };
-  Open();
-  EXPECT_THAT(std::string(Answer(std::string(4096, 's')).message()),
-              HasSubstr("frame_max is 4096"));
-}
-
-TEST_F(ConnectionTest, RefusesASecretWithANulByte) {
-  EXPECT_TRUE(absl::IsInvalidArgument(Answer(std::string("a\0b", 3))));
 }
 
 // A refusal is reported; after anything else the next node is tried at once.
