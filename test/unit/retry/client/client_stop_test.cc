@@ -133,29 +133,6 @@ TEST_F(ClientStopTest, RetriesAnUnavailableQueueWithPausesAndReportsIt) {
   EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error, HasSubstr("DOWN"));
 }
 
-TEST_F(ClientStopTest, DoesNotWaitForAnExclusiveQueue) {
-  broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405 LOCKED"); };
-  auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
-  broker_.Ready();
-  time_.Advance(absl::Seconds(1));
-  ASSERT_EQ(fatal_.size(), 1U);
-  EXPECT_TRUE(absl::IsFailedPrecondition(fatal_[0])) << fatal_[0];
-  EXPECT_THAT(std::string(fatal_[0].message()), HasSubstr("exclusive"));
-}
-
-TEST_F(ClientStopTest, DetectsAStreamByTheRefusedConsumerPriority) {
-  auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
-  broker_.Ready();
-  time_.RunReady();
-  ASSERT_EQ(broker_.consumes.size(), 1U);
-  EXPECT_EQ(broker_.consumes[0].arguments, (amqp::Table{{"x-priority", std::int64_t{0}}}));
-  broker_.subscriber->OnInterrupted(absl::FailedPreconditionError(
-      "406 PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'orders' in vhost '/' of queue "
-      "type rabbit_stream_queue"));
-  ASSERT_EQ(fatal_.size(), 1U);
-  EXPECT_THAT(std::string(fatal_[0].message()), HasSubstr("'orders' is a stream"));
-}
-
 TEST_F(ClientStopTest, WarnsOfABrokerVersionThatMayKeepMessages) {
   const auto said = [&](const char* version, QueueType type) {
     broker_.version = version;

@@ -63,7 +63,6 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
 
 TEST_F(DelayQueuesQuorumTest, UsesTheNextOfFourSlotsInEachEpoch) {
   std::vector<std::string> names;
-  std::set<std::int64_t> stamps;
   for (int i = 0; i < 5; ++i) {
     names.push_back(*GrantQuorum().name);
     EXPECT_TRUE(Holds());
@@ -75,33 +74,6 @@ TEST_F(DelayQueuesQuorumTest, UsesTheNextOfFourSlotsInEachEpoch) {
   EXPECT_THAT(names, ElementsAre("retry.1000.q0", "retry.1000.q1", "retry.1000.q2", "retry.1000.q3",
                                  "retry.1000.q0"));
   EXPECT_THAT(declares_, IsEmpty());
-}
-
-TEST_F(DelayQueuesQuorumTest, EncodesEachEpochInTheLifetime) {
-  std::set<std::int64_t> lifetimes;
-  for (int i = 0; i < 6; ++i) {
-    queues_->Acquire(kRoute, Keep());
-    const std::int64_t expires = ExpiresOfLastDeclare();
-    EXPECT_GE(expires, absl::ToInt64Milliseconds(2 * kEpoch));
-    EXPECT_LT(expires, absl::ToInt64Milliseconds(2 * kEpoch) + 1000);
-    lifetimes.insert(expires);
-    AnswerOk();
-    time_.Advance(kEpoch);
-  }
-  EXPECT_THAT(lifetimes, SizeIs(6));
-}
-
-TEST_F(DelayQueuesQuorumTest, CoversConfirmsSoonAfterTheEpoch) {
-  const Lease lease = GrantQuorum();
-  time_.Advance(kEpoch - QuorumLease::kForming + absl::Seconds(28));
-  const Lease next = GrantQuorum();
-  EXPECT_NE(*lease.name, *next.name);
-  EXPECT_TRUE(queues_->Covers(lease));
-  EXPECT_TRUE(queues_->Covers(next));
-  time_.Advance(absl::Seconds(1));
-  EXPECT_FALSE(queues_->Covers(lease));
-  EXPECT_TRUE(queues_->Covers(next));
-  EXPECT_EQ(queues_->size(), 1U);
 }
 
 TEST_F(DelayQueuesQuorumTest, UsesTheNextSlotIfAStaleQueueHasThisOne) {

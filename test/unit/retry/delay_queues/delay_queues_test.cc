@@ -80,26 +80,6 @@ TEST_F(DelayQueuesTest, RenewInTheBackgroundAfterHalfTheWindow) {
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(DelayQueuesTest, StartTheLeaseWhenTheDeclaresAreSent) {
-  Grant();
-  time_.Advance(kWindow / 2);
-  Holds();
-  time_.Advance(absl::Seconds(20));
-  AnswerOk();
-  time_.Advance(kWindow - absl::Seconds(20) - absl::Milliseconds(1));
-  EXPECT_TRUE(Holds());
-  time_.Advance(absl::Milliseconds(1));
-  EXPECT_FALSE(Holds());
-}
-
-TEST_F(DelayQueuesTest, PublishNothingOnceTheWindowHasClosed) {
-  Grant();
-  time_.Advance(kWindow - absl::Milliseconds(1));
-  EXPECT_TRUE(Holds());  // a renewal begins and is never answered
-  time_.Advance(absl::Milliseconds(1));
-  EXPECT_FALSE(Holds());
-}
-
 TEST_F(DelayQueuesTest, WaitForTheRenewalOnceTheWindowHasClosed) {
   const Lease lease = Grant();
   time_.Advance(kWindow - absl::Seconds(1));
@@ -123,43 +103,6 @@ TEST_F(DelayQueuesTest, RenewByOneDeclareWhileTheLeaseStillCovers) {
   ASSERT_EQ(acquired_.size(), 1U);
   EXPECT_EQ(acquired_[0]->generation, lease.generation);
   EXPECT_TRUE(queues_->Covers(lease));
-}
-
-TEST_F(DelayQueuesTest, CoverConfirmsUntilHalfTheMarginIsGone) {
-  const Lease lease = Grant();
-  time_.Advance(kCoverage - absl::Milliseconds(1));
-  EXPECT_TRUE(queues_->Covers(lease));
-  time_.Advance(absl::Milliseconds(1));
-  EXPECT_FALSE(queues_->Covers(lease));
-}
-
-TEST_F(DelayQueuesTest, RenewAutomaticallyWhileMessagesWait) {
-  Grant();
-  for (int i = 0; i < 20; ++i) {
-    time_.Advance(kWindow / 2);
-    ASSERT_EQ(declares_.size(), 1U) << i;
-    AnswerOk(/*messages=*/3);
-  }
-  time_.Advance(kWindow / 2);
-  AnswerOk(/*messages=*/0);
-  time_.Advance(kLifetime - absl::Milliseconds(1));
-  EXPECT_THAT(declares_, IsEmpty());
-  EXPECT_EQ(queues_->size(), 1U);
-}
-
-TEST_F(DelayQueuesTest, RenewOnceMoreAfterTheLastPublish) {
-  Grant();
-  time_.Advance(kWindow / 4);
-  EXPECT_TRUE(Holds());
-  time_.Advance(kWindow / 4);
-  ASSERT_EQ(declares_.size(), 1U);
-  EXPECT_TRUE(Holds());  // after the declares were sent
-  AnswerOk(/*messages=*/0);
-  time_.Advance(kWindow / 2);
-  ASSERT_EQ(declares_.size(), 1U);
-  AnswerOk(/*messages=*/0);
-  time_.Advance(kWindow / 2);
-  EXPECT_THAT(declares_, IsEmpty());
 }
 
 // It goes on a channel of its own, and may come after the declares that were sent after it.

@@ -13,26 +13,12 @@ class UndeclaredDelayQueuesTest : public DelayQueuesTest {
  protected:
   UndeclaredDelayQueuesTest() { Use({.declare = false}); }
 
-  void CheckExchange(std::string name, std::function<void(absl::Status)> done) override {
-    checked_ = std::move(name);
+  void CheckExchange(std::string, std::function<void(absl::Status)> done) override {
     done(exchange_);
   }
 
   absl::Status exchange_;
-  std::string checked_;
 };
-
-TEST_F(UndeclaredDelayQueuesTest, AreCheckedAndNeverDeclared) {
-  queues_->Acquire(kRoute, Keep());
-  ASSERT_EQ(declares_.size(), 1U);
-  EXPECT_TRUE(declares_[0].params.queue.passive);
-  EXPECT_FALSE(declares_[0].params.exchange.has_value());
-  EXPECT_EQ(declares_[0].params.queue.name, "retry.1000");
-  AnswerOk();
-  EXPECT_EQ(checked_, "retry.1000");
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
-}
 
 TEST_F(UndeclaredDelayQueuesTest, AreMissingIfTheirExchangeIsMissing) {
   exchange_ = absl::NotFoundError("no exchange 'retry.1000'");

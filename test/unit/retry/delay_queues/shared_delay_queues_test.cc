@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,49 +12,20 @@ namespace retryq::shared_delay_queues_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
-class SharedDelayQueues : public testing::SimulatedTest {
+// Quorum delay queues, for a quorum work queue.
+class DelayQueuesBeside : public testing::SimulatedTest {
  protected:
+  DelayQueuesBeside() {
+    rabbit_.DeclareQueue("innocent", {{"x-queue-type", "quorum"}});
+    time_.Advance(absl::Seconds(10));
+  }
+
   std::vector<std::string> DelayQueueNames() const {
     std::vector<std::string> names = rabbit_.queues();
     std::erase_if(names, [](const std::string& name) { return !name.starts_with("retry."); });
     for (std::string& name : names) name = name.substr(0, name.rfind(".q"));  // whatever the epoch
     return names;
-  }
-};
-
-TEST_F(SharedDelayQueues, AThousandWorkQueuesNeedOneQueuePerDistinctDelay) {
-  constexpr int kQueues = 1000;
-  std::map<std::string, int> calls;
-  for (int i = 0; i < kQueues; ++i) {
-    const std::string queue = "work." + std::to_string(i);
-    rabbit_.DeclareQueue(queue);
-    process_.Consume({.queue = queue, .retry = {.max_attempts = 5}},
-                     [&calls](const Delivery& delivery) -> Outcome {
-                       ++calls[std::string(delivery.queue())];
-                       EXPECT_EQ(delivery.body(), delivery.queue());
-                       if (delivery.attempt() == 4) return Outcome::Ok();
-                       return absl::UnavailableError("down");
-                     });
-    Send(queue, queue);
-  }
-  time_.Advance(absl::Minutes(1));
-
-  EXPECT_THAT(DelayQueueNames(),
-              ElementsAre("retry.1000", "retry.2000", "retry.4000", "retry.8000"));
-  EXPECT_EQ(calls.size(), static_cast<std::size_t>(kQueues));
-  EXPECT_TRUE(
-      std::all_of(calls.begin(), calls.end(), [](const auto& queue) { return queue.second == 5; }));
-  EXPECT_THAT(rabbit_.let_go(), IsEmpty());
-}
-
-// Quorum delay queues, for a quorum work queue.
-class DelayQueuesBeside : public SharedDelayQueues {
- protected:
-  DelayQueuesBeside() {
-    rabbit_.DeclareQueue("innocent", {{"x-queue-type", "quorum"}});
-    time_.Advance(absl::Seconds(10));
   }
 
   void Use(const DelayQueueOptions& options) {

@@ -79,16 +79,6 @@ void ExpectFresh(const amqp::Table& headers, const std::string& queue = "orders"
   EXPECT_EQ(history.routing_key, "orders");
 }
 
-TEST(ReadHistory, OfANewMessageHasItsExchangeAndRoutingKey) {
-  const auto message = MakeMessage({.exchange = "shop", .routing_key = "order.placed"});
-  const Delivery::History history = ReadHistory(*message, "orders");
-  EXPECT_EQ(history.failures, 0u);
-  EXPECT_FALSE(history.first_failure);
-  EXPECT_EQ(history.id, "");
-  EXPECT_EQ(history.exchange, "shop");
-  EXPECT_EQ(history.routing_key, "order.placed");
-}
-
 TEST(ReadHistory, ReadsAllHeadersOfACopy) {
   const auto message = Returned(FullHistory());
   const Delivery::History history = ReadHistory(*message, "orders");
@@ -442,13 +432,6 @@ TEST(FailuresElsewhere, AreEmptyForInvalidHeaders) {
     EXPECT_EQ(ReadHistory(*message, "orders").failures, 0U);
     EXPECT_EQ(Elsewhere({{"x-retry-elsewhere", value}}), amqp::Table{});
   }
-}
-
-TEST(History, ContinuesUnderAFormerNameOfTheQueue) {
-  const auto message = MakeMessage(
-      {.headers = Copied({{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}})});
-  EXPECT_EQ(ReadHistory(*message, "orders.v2").failures, 0U);
-  EXPECT_EQ(ReadHistory(*message, "orders.v2", {"bills", "orders"}).failures, 3U);
 }
 
 }  // namespace retryq::history_test

@@ -25,20 +25,6 @@ amqp::Table Stated() {
           {"x-retry-id", "5f0c"}};
 }
 
-TEST(MessageHistory, ReadsTheHeaders) {
-  const auto message = MakeMessage({.properties = {.message_id = "m"}, .headers = Stated()});
-  const MessageHistory history(*message);
-  EXPECT_EQ(history.id, "5f0c");
-  EXPECT_EQ(history.attempt, 8U);
-  EXPECT_EQ(history.first_failure, absl::FromUnixMillis(1'700'000'000'123));
-  EXPECT_EQ(history.parked, absl::FromUnixMillis(1'700'000'600'456));
-  EXPECT_EQ(history.error, "no\tpaper");
-  EXPECT_EQ(history.queue, "orders");
-  EXPECT_EQ(history.exchange, "shop");
-  EXPECT_EQ(history.routing_key, "order.placed");
-  EXPECT_EQ(history.returns, 0);
-}
-
 TEST(MessageHistory, IgnoresWrongValues) {
   const auto message =
       MakeMessage({.properties = {.message_id = "m"},
@@ -52,13 +38,6 @@ TEST(MessageHistory, IgnoresWrongValues) {
   EXPECT_EQ(history.id, "m");
   EXPECT_FALSE(history.attempt || history.first_failure || history.parked || history.error ||
                history.queue);
-}
-
-TEST(MessageHistory, UsesTheCorrelationIdIfThereIsNoMessageId) {
-  const auto celery = MakeMessage({.properties = {.correlation_id = "task"}});
-  EXPECT_EQ(MessageHistory(*celery).id, "task");
-  const auto both = MakeMessage({.properties = {.correlation_id = "task", .message_id = "m"}});
-  EXPECT_EQ(MessageHistory(*both).id, "m");
 }
 
 TEST(MessageHistory, IsOfAParkedMessageIfRetryqParkedIt) {

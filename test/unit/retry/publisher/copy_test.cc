@@ -177,42 +177,11 @@ TEST_F(Copy, ToBeParkedOmitsTheNextRetry) {
   EXPECT_EQ(HeaderBytes(), Encoded(HeadersOfRetried()));
 }
 
-TEST_F(Copy, KeepsEveryPropertyExceptExpirationUserIdAndDeliveryMode) {
-  const amqp::Properties properties = {.content_type = "application/json",
-                                       .content_encoding = "gzip",
-                                       .delivery_mode = 1,
-                                       .priority = 9,
-                                       .correlation_id = "c-1",
-                                       .reply_to = "amq.rabbitmq.reply-to.g1h2AA==.k",
-                                       .expiration = "60000",
-                                       .message_id = std::string_view("m\0\xFF", 3),
-                                       .timestamp = std::numeric_limits<std::uint64_t>::max(),
-                                       .type = "order",
-                                       .user_id = "guest",
-                                       .app_id = "shop",
-                                       .cluster_id = ""};
-  const auto message = MakeMessage({.properties = properties});
-  const auto expect_kept = [&] {
-    const amqp::Properties& kept = properties_;
-    EXPECT_EQ(kept.content_type, properties.content_type);
-    EXPECT_EQ(kept.content_encoding, properties.content_encoding);
-    EXPECT_EQ(kept.delivery_mode, 2);
-    EXPECT_EQ(kept.priority, properties.priority);
-    EXPECT_EQ(kept.correlation_id, properties.correlation_id);
-    EXPECT_EQ(kept.reply_to, properties.reply_to);
-    EXPECT_FALSE(kept.expiration);
-    EXPECT_EQ(kept.message_id, properties.message_id);
-    EXPECT_EQ(kept.timestamp, properties.timestamp);
-    EXPECT_EQ(kept.type, properties.type);
-    EXPECT_FALSE(kept.user_id);
-    EXPECT_EQ(kept.app_id, properties.app_id);
-    EXPECT_EQ(kept.cluster_id, properties.cluster_id);
-  };
-  ASSERT_TRUE(copy_.Build(DeliveryOf(message), Retried(), kPlenty, &properties_));
-  expect_kept();
-  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty, &properties_));
-  expect_kept();
-  EXPECT_FALSE(properties_.headers);
+TEST_F(Copy, OmitsExpirationAndUserIdAndIsPersistent) {
+  Build(
+      MakeMessage({.properties = {.delivery_mode = 1, .expiration = "60000", .user_id = "guest"}}));
+  EXPECT_FALSE(properties_.expiration || properties_.user_id);
+  EXPECT_EQ(properties_.delivery_mode, 2);
 }
 
 // The broker refuses it where no consumer of such answers is on the channel.

@@ -97,28 +97,6 @@ TEST_F(ParkedQueueTest, LeavesAnExistingQueueUnchanged) {
   EXPECT_TRUE(broker_.declares[2].queue.passive);
 }
 
-// What it answers where the broker refuses to declare a queue that is there.
-class ParkedQueueOfOthers : public ParkedQueueTest {
- protected:
-  absl::Status Answer(const absl::Status& refusal) {
-    broker_.on_declare = [refusal](const QueueDeclaration& queue) {
-      return queue.passive ? absl::OkStatus() : refusal;
-    };
-    return Ensured();
-  }
-};
-
-TEST_F(ParkedQueueOfOthers, AcceptAllOthers) {
-  EXPECT_EQ(Answer(absl::PermissionDeniedError("403")), absl::OkStatus());
-  for (const char* text :
-       {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
-        "vhost '/': received 'classic' but current is 'quorum'",
-        "406 PRECONDITION_FAILED - inequivalent arg 'x-max-length' for queue 'orders.parked' in "
-        "vhost '/': received none but current is the value '9' of type 'long'"}) {
-    EXPECT_EQ(Answer(absl::FailedPreconditionError(text)), absl::OkStatus()) << text;
-  }
-}
-
 TEST_F(ParkedQueueTest, RefusesAQueueThatIsExclusive) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405"); };
   ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);

@@ -145,18 +145,6 @@ TEST_F(PublisherTest, ReportsAsynchronouslyThatAPublishIsTooLarge) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(PublisherTest, RedeclaresAndRepublishesMessagesReturnedByADelayQueue) {
-  NotingPublish pending("one", kSecond);
-  Send(pending);
-  broker_.open()[0]->Return();
-  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
-  time_.RunReady();
-  EXPECT_EQ(broker_.declares.size(), 4U);
-  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
-  broker_.open()[0]->Confirm();
-  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
-}
-
 TEST_F(PublisherTest, RepublishesMessagesConfirmedTooLate) {
   NotingPublish pending("one", kSecond);
   Send(pending);
@@ -410,20 +398,6 @@ TEST_F(PublisherTest, UsesAnotherConnectionIfAMessageCannotBeAlone) {
   EXPECT_THAT(broker_.reconnects, ::testing::SizeIs(1));
 }
 
-TEST_F(PublisherTest, PublishesNoOthersWhileTheCauseIsUnknown) {
-  NotingPublish first("first");
-  NotingPublish second("second");
-  for (NotingPublish* pending : {&first, &second}) Send(*pending);
-  CloseChannel();
-  NotingPublish late("late");
-  Send(late);
-  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
-  broker_.open()[0]->Confirm();
-  ASSERT_THAT(OpenBodies(), ElementsAre("second"));
-  broker_.open()[0]->Confirm();
-  EXPECT_THAT(OpenBodies(), ElementsAre("late"));
-}
-
 TEST_F(PublisherTest, PublishesTheNextIsolatedMessageWhileThePreviousOnePauses) {
   NotingPublish first("first");
   NotingPublish second("second");
@@ -431,49 +405,6 @@ TEST_F(PublisherTest, PublishesTheNextIsolatedMessageWhileThePreviousOnePauses) 
   CloseChannel();
   broker_.open()[0]->Nack();
   EXPECT_THAT(OpenBodies(), ElementsAre("second"));
-}
-
-TEST_F(PublisherTest, CallsNoPublishWhileACancelledOneIsOpen) {
-  auto first = std::make_unique<NotingPublish>("first");
-  auto second = std::make_unique<NotingPublish>("second");
-  Send(*first);
-  Send(*second);
-  CloseChannel();
-  first.reset();
-  EXPECT_THAT(OpenBodies(), ElementsAre("first"));
-  second.reset();
-  time_.RunReady();
-  EXPECT_THAT(OpenBodies(), ElementsAre("first"));
-  EXPECT_EQ(publisher().size(), 0U);
-}
-
-TEST_F(PublisherTest, PublishesOthersIfTheDelayQueueOfAnIsolatedMessageIsRefused) {
-  NotingPublish isolated("isolated", kSecond);
-  Send(isolated);
-  CloseChannel();
-  broker_.open()[0]->Lose();  // the lease goes with the connection
-  shared_.delay_queues().DropAll(absl::UnavailableError("lost"));
-  broker_.on_declare = [](const QueueDeclaration&) {
-    return absl::PermissionDeniedError("ACCESS_REFUSED");
-  };
-  NotingPublish other("other");
-  Send(other);
-  EXPECT_THAT(OpenBodies(), IsEmpty());
-  time_.Advance(absl::Seconds(1));
-  EXPECT_THAT(OpenBodies(), ElementsAre("other"));
-}
-
-TEST_F(PublisherTest, RedeclaresEverythingIfAnExchangeIsMissing) {
-  NotingPublish seconds("seconds", kSecond);
-  NotingPublish minutes("minutes", kMinute);
-  Send(seconds);
-  Send(minutes);
-  ASSERT_EQ(broker_.declares.size(), 4U);
-  CloseChannel(404, "NOT_FOUND - no exchange 'retry.60000' in vhost '/'");
-  EXPECT_EQ(broker_.declares.size(), 8U);
-  EXPECT_THAT(OpenBodies(), ::testing::UnorderedElementsAre("seconds", "minutes"));
-  ASSERT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
-  EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
 }
 
 }  // namespace retryq::publisher_test

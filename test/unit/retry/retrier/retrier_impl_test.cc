@@ -124,52 +124,6 @@ TEST_F(RetrierImplTest, MayBeDestroyedWhileItRequeues) {
   time_.RunReady();
 }
 
-// The texts of events about a message are not copied. AddressSanitizer checks their memory.
-TEST_F(RetrierImplTest, KeepsTheTextsOfAnEventWhileItsObserverDestroysEverything) {
-  struct Destroyer final : Observer {
-    void OnEvent(const Event& event) override {
-      if (event.kind != kind) return;
-      destroy();
-      told = absl::StrCat(std::string(event.queue), "|", std::string(event.delay_queue), "|",
-                          std::string(event.id), "|", std::string(event.error), "|",
-                          std::string(event.delivery->body()));
-    }
-    EventKind kind = EventKind::kDelivered;
-    std::function<void()> destroy;
-    std::string told;
-  } observer;
-  const std::string queue(40, 'q');
-  const std::string id(40, 'i');
-  const std::string error(40, 'e');
-  observer.destroy = [this] {
-    retrier_.reset();
-    shared_.reset();
-    deliver_ = nullptr;
-  };
-  for (const EventKind kind : {EventKind::kDelivered, EventKind::kFailed, EventKind::kRetried}) {
-    SCOPED_TRACE(std::string(EventName(kind)));
-    observer.kind = kind;
-    observer.told.clear();
-    shared_ =
-        Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &observer)).value();
-    retrier_ = Retrier::Create(shared_, {.queue = queue}).value();
-    broker_.Ready();
-    deliver_ = retrier_->Wrap(
-        Handler([&error](const Delivery&) -> Outcome { return absl::UnavailableError(error); }));
-    const DeliveryHandler deliver = deliver_;
-    deliver(testing::MakeMessage({.body = "order 7", .properties = {.message_id = id}}));
-    time_.RunReady();
-    if (kind == EventKind::kRetried) LastPublish().Confirm();
-    const bool failed = kind != EventKind::kDelivered;
-    const std::string delay_queue =
-        kind == EventKind::kRetried ? LastPublish().exchange : std::string();
-    EXPECT_EQ(observer.told, absl::StrCat(queue, "|", delay_queue, "|", id, "|",
-                                          failed ? "UNAVAILABLE: " + error : "", "|order 7"));
-    EXPECT_EQ(shared_, nullptr);
-    time_.RunReady();
-  }
-}
-
 TEST_F(RetrierImplTest, HoldsCopiesOfRequeuesUntilReturnsResume) {
   std::vector<Settlement> open;
   Make("4.0.5");
