@@ -23,8 +23,7 @@
 #include "support/model_broker.h"
 #include "support/scripted_broker.h"
 
-namespace retryq {
-namespace classic_leases_test {
+namespace retryq::classic_leases_test {
 
 using MessageId = ModelBroker::MessageId;
 
@@ -305,5 +304,4 @@ TEST(ClassicLeases, NoWaitingMessageOutlivesItsQueueIfTheClockStepsBack) {
   EXPECT_GT(totals.deceptions, 100U);
 }
 
-}  // namespace classic_leases_test
-}  // namespace retryq
+}  // namespace retryq::classic_leases_test

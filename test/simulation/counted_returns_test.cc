@@ -22,8 +22,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "simulation/seeds.h"
 
-namespace retryq::simulation {
-namespace returns_test {
+namespace retryq::simulation::returns_test {
 
 using testing::SeededRandom;
 using testing::SimulatedBroker;
@@ -220,5 +219,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, ReturnsOf, ::testing::Values("3.10.8", "4.0.5
                            return name;
                          });
 
-}  // namespace returns_test
-}  // namespace retryq::simulation
+}  // namespace retryq::simulation::returns_test

@@ -13,8 +13,7 @@
 #include "simulation/lived_history.h"
 #include "simulation/seeds.h"
 
-namespace retryq::simulation {
-namespace histories_test {
+namespace retryq::simulation::histories_test {
 
 struct Kind {
   Trouble trouble;
@@ -80,5 +79,4 @@ INSTANTIATE_TEST_SUITE_P(OfHours, Histories,
                                            Kind{Trouble::kStale, QueueType::kQuorum}),
                          NameOf);
 
-}  // namespace histories_test
-}  // namespace retryq::simulation
+}  // namespace retryq::simulation::histories_test

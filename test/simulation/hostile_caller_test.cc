@@ -14,8 +14,7 @@
 #include "simulation/random_connection.h"
 #include "simulation/seeds.h"
 
-namespace retryq::simulation {
-namespace hostile_caller_test {
+namespace retryq::simulation::hostile_caller_test {
 
 TEST(HostileCaller, MayCallAnythingAtAnyTimeFromAnyThread) {
   int calls = 0;
@@ -41,5 +40,4 @@ TEST(HostileCaller, MayUseConnectionsAndChannelsAtAnyTime) {
   EXPECT_GT(calls, 0);
 }
 
-}  // namespace hostile_caller_test
-}  // namespace retryq::simulation
+}  // namespace retryq::simulation::hostile_caller_test

@@ -25,8 +25,7 @@
 #include "support/model_broker.h"
 #include "support/scripted_broker.h"
 
-namespace retryq {
-namespace quorum_leases_test {
+namespace retryq::quorum_leases_test {
 
 using MessageId = ModelBroker::MessageId;
 
@@ -259,5 +258,4 @@ TEST(QuorumLeases, ClockErrorsAndOutagesBeyondTheLimitsLoseMessages) {
   EXPECT_GT(lost, 20U);
 }
 
-}  // namespace quorum_leases_test
-}  // namespace retryq
+}  // namespace retryq::quorum_leases_test

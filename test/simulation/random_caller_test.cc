@@ -18,8 +18,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "simulation/seeds.h"
 
-namespace retryq::simulation {
-namespace random_caller_test {
+namespace retryq::simulation::random_caller_test {
 
 using testing::SeededRandom;
 using testing::SimulatedBroker;
@@ -131,5 +130,4 @@ TEST(RandomCaller, MayCallAnythingAtAnyTime) {
   EXPECT_GT(calls, 0);
 }
 
-}  // namespace random_caller_test
-}  // namespace retryq::simulation
+}  // namespace retryq::simulation::random_caller_test

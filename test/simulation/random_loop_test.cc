@@ -23,8 +23,7 @@
 #include "simulation/odd_values.h"
 #include "simulation/seeds.h"
 
-namespace retryq::simulation {
-namespace random_loop_test {
+namespace retryq::simulation::random_loop_test {
 
 using testing::SeededRandom;
 
@@ -267,5 +266,4 @@ TEST(RandomLoop, MayCallAnythingAtAnyTime) {
   EXPECT_GT(calls, 0);
 }
 
-}  // namespace random_loop_test
-}  // namespace retryq::simulation
+}  // namespace retryq::simulation::random_loop_test

@@ -1,17 +1,151 @@
 #include "retryq/amqp/table.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "amqp/codec/table_walk.h"
 #include "amqp/codec/wire.h"
 #include "base/name_size.h"
 
 namespace retryq::amqp {
 namespace {
+
+// ---- Steps through encoded tables and arrays by their lengths
+
+// The size of the value of each wire type: a number of bytes, or a 4-byte length followed by so
+// many bytes. These are the types of RabbitMQ and librabbitmq.
+constexpr std::uint8_t kLengthFirst = 0xfe;
+constexpr std::uint8_t kUnknownType = 0xff;
+constexpr auto kValueSizes = [] {
+  std::array<std::uint8_t, 256> sizes{};
+  sizes.fill(kUnknownType);
+  const auto set = [&sizes](std::string_view types, std::uint8_t size) {
+    for (const char type : types) sizes[static_cast<std::uint8_t>(type)] = size;
+  };
+  set("V", 0);
+  set("tbB", 1);
+  set("su", 2);
+  set("Iif", 4);
+  set("D", 5);
+  set("lLdT", 8);
+  set("SxAF", kLengthFirst);
+  return sizes;
+}();
+
+bool TakeName(std::string_view* rest, std::string_view* name) {
+  if (rest->empty()) return false;
+  const std::size_t size = static_cast<std::uint8_t>(rest->front());
+  if (rest->size() < 1 + size) return false;
+  *name = rest->substr(1, size);
+  rest->remove_prefix(1 + size);
+  return true;
+}
+
+// Whether the type is a table or an array: 'F' and 'A'.
+bool IsNested(char type) { return type == 'F' || type == 'A'; }
+
+// Returns the part of a value of type S, x, A or F after its length.
+std::string_view Content(std::string_view value) { return value.substr(sizeof(std::uint32_t)); }
+
+// `TakeValue` and `TakeField` remove one item from the front of `rest`. They return false if it does
+// not fit or its type is unknown; `rest` must not be used then.
+
+bool TakeValue(std::string_view* rest, char* type, std::string_view* value) {
+  if (rest->empty()) return false;
+  *type = rest->front();
+  rest->remove_prefix(1);
+  std::size_t size = kValueSizes[static_cast<std::uint8_t>(*type)];
+  if (size == kUnknownType) return false;
+  if (size == kLengthFirst) {
+    size = sizeof(std::uint32_t);
+    if (rest->size() < size) return false;
+    const auto length = LoadBigEndian<std::uint32_t>(rest->data());
+    // Compare the difference, because the sum could exceed a size_t.
+    if (rest->size() - size < length) return false;
+    size += length;
+  }
+  if (rest->size() < size) return false;
+  *value = rest->substr(0, size);
+  rest->remove_prefix(size);
+  return true;
+}
+
+bool TakeField(std::string_view* rest, FieldView* field) {
+  const std::string_view start = *rest;
+  if (!TakeName(rest, &field->name) || !TakeValue(rest, &field->type, &field->value)) return false;
+  field->bytes = start.substr(0, start.size() - rest->size());
+  return true;
+}
+
+// Whether all lengths in a table ('F') or array ('A') with this content are valid, at any depth.
+// Nested tables and arrays are kept in a list instead of on the stack. Time is linear in the size
+// at any depth. Memory is 8 bytes for each level after which its parent continues.
+bool NestedLengthsHold(char type, std::string_view content) {
+  struct Level {
+    std::uint32_t end;
+    bool named;
+  };
+  absl::InlinedVector<Level, 16> open = {{static_cast<std::uint32_t>(content.size()), type == 'F'}};
+  std::uint32_t at = 0;
+  while (!open.empty()) {
+    const Level level = open.back();
+    if (at == level.end) {
+      open.pop_back();
+      continue;
+    }
+    std::string_view rest = content.substr(at, level.end - at);
+    std::string_view name;
+    std::string_view value;
+    if (level.named && !TakeName(&rest, &name)) return false;
+    if (!TakeValue(&rest, &type, &value)) return false;
+    at = level.end - static_cast<std::uint32_t>(rest.size());
+    if (!IsNested(type)) continue;
+    if (rest.empty()) open.pop_back();
+    open.push_back({at, type == 'F'});
+    at -= static_cast<std::uint32_t>(Content(value).size());
+  }
+  return true;
+}
+
+// Whether a value is not an infinite number or NaN; for a table or an array, whether that is true
+// for all its values at any depth. The lengths must be valid.
+bool IsFinite(char type, std::string_view value) {
+  absl::InlinedVector<FieldView, 16> open = {{.name = {}, .type = type, .value = value}};
+  while (!open.empty()) {
+    const FieldView field = open.back();
+    open.pop_back();
+    if (field.type == 'd' &&
+        !std::isfinite(std::bit_cast<double>(LoadBigEndian<std::uint64_t>(field.value.data())))) {
+      return false;
+    }
+    if (field.type == 'f' &&
+        !std::isfinite(std::bit_cast<float>(LoadBigEndian<std::uint32_t>(field.value.data())))) {
+      return false;
+    }
+    if (!IsNested(field.type)) continue;
+    FieldView inner;
+    for (std::string_view rest = Content(field.value); !rest.empty(); open.push_back(inner)) {
+      const bool taken = field.type == 'F' ? TakeField(&rest, &inner)
+                                           : TakeValue(&rest, &inner.type, &inner.value);
+      if (!taken) break;
+    }
+  }
+  return true;
+}
+
+// Returns kInvalidArgument: `field "<name>" <what>`.
+absl::Status FieldError(std::string_view name, std::string_view what) {
+  constexpr std::size_t kShown = 64;
+  const std::string shown(name.substr(0, kShown));
+  return absl::InvalidArgumentError(
+      absl::StrCat("field \"", absl::CHexEscape(shown), "\" ", std::string(what)));
+}
 
 std::string TooDeep() { return absl::StrCat("nests deeper than ", kMaxTableDepth, " levels"); }
 
@@ -193,6 +327,15 @@ class TableEncoder {
   absl::Status status_;
 };
 
+// Makes space for a field with a value of this size, and writes everything before the value.
+WireWriter BeginField(std::string_view name, char type, std::size_t value_size, std::string* out) {
+  const std::size_t head = sizeof(std::uint8_t) + name.size() + sizeof(type);
+  WireWriter writer(Extend(head + value_size, out));
+  writer.ShortString(name);
+  writer.Integer(static_cast<std::uint8_t>(type));
+  return writer;
+}
+
 template <typename Fields>
 auto FindField(Fields& fields, std::string_view name) {
   return std::find_if(fields.begin(), fields.end(),
@@ -278,6 +421,104 @@ absl::StatusOr<Table> TableView::Decode() const {
     table.Append(field.name, std::move(value));
   }
   return table;
+}
+
+// ---- Views
+
+std::optional<std::int64_t> FieldView::AsInt64() const {
+  switch (type) {
+    case 'b':
+      return LoadNumber<std::int8_t>(value);
+    case 'B':
+      return LoadNumber<std::uint8_t>(value);
+    case 's':
+      return LoadNumber<std::int16_t>(value);
+    case 'u':
+      return LoadNumber<std::uint16_t>(value);
+    case 'I':
+      return LoadNumber<std::int32_t>(value);
+    case 'i':
+      return LoadNumber<std::uint32_t>(value);
+    case 'l':
+      return LoadNumber<std::int64_t>(value);
+    case 'L': {
+      const auto number = LoadNumber<std::uint64_t>(value);
+      if (number > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+      return static_cast<std::int64_t>(number);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string_view> FieldView::AsString() const {
+  if (type != 'S' && type != 'x') return std::nullopt;
+  return Content(value);
+}
+
+std::optional<TableView> FieldView::AsTable() const {
+  if (type != 'F') return std::nullopt;
+  return TableView(Content(value));
+}
+
+void TableView::Iterator::Advance() {
+  if (!TakeField(&rest_, &field_)) *this = Iterator();
+}
+
+absl::Status TableView::Validate() const {
+  std::string_view rest = bytes_;
+  while (!rest.empty()) {
+    FieldView field;
+    if (!TakeField(&rest, &field)) {
+      return FieldError(field.name, "is of an unknown type or longer than the table");
+    }
+    if (IsNested(field.type) && !NestedLengthsHold(field.type, Content(field.value))) {
+      return FieldError(field.name, "holds a value of an unknown type or of a wrong length");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableView::CheckFinite() const {
+  for (const FieldView& field : *this) {
+    if (!IsFinite(field.type, field.value)) return FieldError(field.name, "is not a finite number");
+  }
+  return absl::OkStatus();
+}
+
+std::optional<FieldView> TableView::Find(std::string_view name) const {
+  for (const FieldView& field : *this) {
+    if (field.name == name) return field;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> TableView::FindInt64(std::string_view name) const {
+  const std::optional<FieldView> field = Find(name);
+  return field ? field->AsInt64() : std::nullopt;
+}
+
+std::optional<std::string_view> TableView::FindString(std::string_view name) const {
+  const std::optional<FieldView> field = Find(name);
+  return field ? field->AsString() : std::nullopt;
+}
+
+void TableWriter::SetInt64(std::string_view name, std::int64_t value) {
+  BeginField(name, 'l', sizeof(value), out_).Integer(static_cast<std::uint64_t>(value));
+}
+
+void TableWriter::ReplaceInt64(std::int64_t value, char* value_at) {
+  StoreBigEndian(static_cast<std::uint64_t>(value), value_at);
+}
+
+void TableWriter::SetString(std::string_view name, std::string_view value) {
+  const std::size_t size = sizeof(std::uint32_t) + value.size();
+  BeginField(name, 'S', size, out_).LongString(value);
+}
+
+void TableWriter::SetBool(std::string_view name, bool value) {
+  BeginField(name, 't', sizeof(std::uint8_t), out_)
+      .Integer(static_cast<std::uint8_t>(value ? 1 : 0));
 }
 
 }  // namespace retryq::amqp

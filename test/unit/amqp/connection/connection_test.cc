@@ -299,12 +299,4 @@ TEST_F(SteadyStream, IsReadAtOnceIfCoalescingIsOff) {
   EXPECT_LE(Unread(*OpenChannel()), kAsItComes);
 }
 
-TEST_F(SteadyStream, IsReadAtOnceIfThePrefetchIsSmall) {
-  options_.read_coalescing = absl::Milliseconds(5);
-  Open();
-  const std::unique_ptr<Channel> channel = OpenChannel();
-  channel->Qos(16, [](const absl::Status&) {});
-  EXPECT_LE(Unread(*channel), kAsItComes);
-}
-
 }  // namespace retryq::amqp::connection_test

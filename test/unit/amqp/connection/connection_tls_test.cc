@@ -216,6 +216,7 @@ TEST_F(ConnectionTls, LogsInWithItsCertificateIfConfigured) {
   server_->mechanisms = "PLAIN EXTERNAL";
   Open();
   EXPECT_EQ(server_->mechanism, "EXTERNAL");
+  EXPECT_EQ(server_->login, "");
 }
 
 TEST_F(ConnectionTls, TrustsEveryServerIfConfigured) {

@@ -123,14 +123,6 @@ TEST_F(HandshakeTest, UsesTheSmallerOfBothLimits) {
   }
 }
 
-TEST_F(HandshakeTest, LogsInByCertificateWithoutUserAndPassword) {
-  options_.auth_mechanism = AuthMechanism::kExternal;
-  EXPECT_TRUE(Start("PLAIN EXTERNAL").ok());
-  const auto start_ok = Said<method::ConnectionStartOk>();
-  EXPECT_EQ(start_ok.mechanism, "EXTERNAL");
-  EXPECT_EQ(start_ok.response.bytes, "");
-}
-
 TEST_F(HandshakeTest, NamesThePluginThatALoginByCertificateNeeds) {
   options_.auth_mechanism = AuthMechanism::kExternal;
   EXPECT_THAT(std::string(Start("PLAIN").status().message()),
