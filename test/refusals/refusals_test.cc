@@ -18,8 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "refusals/trial.h"
 
-namespace retryq::refusals {
-namespace refusals_test {
+namespace retryq::refusals::refusals_test {
 
 // Less than the grace period, 25 s.
 constexpr absl::Duration kLongestStop = absl::Seconds(23);
@@ -131,5 +130,4 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{Request::kCancel}, Row{Request::kClose}),
     [](const auto& row) { return NameOf(row.param); });
 
-}  // namespace refusals_test
-}  // namespace retryq::refusals
+}  // namespace retryq::refusals::refusals_test

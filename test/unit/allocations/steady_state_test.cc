@@ -11,8 +11,7 @@
 #include "unit/allocations/counted_allocations.h"
 #include "unit/allocations/delivering_server.h"
 
-namespace retryq {
-namespace steady_state_test {
+namespace retryq::steady_state_test {
 
 constexpr std::uint64_t kWarmUp = 1000;
 constexpr std::uint64_t kCounted = 2000;
@@ -86,5 +85,4 @@ TEST(SteadyState, ASuccessAllocatesOnlyItsMessage) {
   EXPECT_LT(CountRetries(absl::OkStatus()), kMost);
 }
 
-}  // namespace steady_state_test
-}  // namespace retryq
+}  // namespace retryq::steady_state_test

@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace retryq::bench {
-namespace statistics_test {
+namespace retryq::bench::statistics_test {
 
 TEST(BenchStatistics, MedianIsTheMiddleValueOrTheMeanOfBothMiddleValues) {
   EXPECT_DOUBLE_EQ(Median({3, 1, 2}), 2);
@@ -33,5 +32,4 @@ TEST(BenchStatistics, IntervalOfEqualRoundsIsAPoint) {
   EXPECT_DOUBLE_EQ(interval.to, 2);
 }
 
-}  // namespace statistics_test
-}  // namespace retryq::bench
+}  // namespace retryq::bench::statistics_test

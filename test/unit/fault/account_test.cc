@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace retryq::fault {
-namespace account_test {
+namespace retryq::fault::account_test {
 
 constexpr absl::Time kStart = absl::FromUnixSeconds(3600);
 
@@ -53,5 +52,4 @@ TEST(FaultAccount, CountsHandledAndParkedMessagesAsEnded) {
   EXPECT_TRUE(account.any_parked());
 }
 
-}  // namespace account_test
-}  // namespace retryq::fault
+}  // namespace retryq::fault::account_test

@@ -4,8 +4,7 @@
 
 #include "fault/messages.h"
 
-namespace retryq::fault {
-namespace referee_test {
+namespace retryq::fault::referee_test {
 
 using ::testing::ElementsAre;
 
@@ -100,5 +99,4 @@ TEST(FaultPlan, HasMessagesThatSucceedAtOnceLaterAndNever) {
   EXPECT_EQ(never, 10);
 }
 
-}  // namespace referee_test
-}  // namespace retryq::fault
+}  // namespace retryq::fault::referee_test

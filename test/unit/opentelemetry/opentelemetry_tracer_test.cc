@@ -23,8 +23,7 @@
 
 // The spans of a client, as an exporter in memory receives them.
 
-namespace retryq {
-namespace opentelemetry_tracer_test {
+namespace retryq::opentelemetry_tracer_test {
 
 namespace otel = opentelemetry;
 using otel::trace::SpanKind;
@@ -308,5 +307,4 @@ TEST(SpanOf, IsInvalidWithoutATracer) {
   EXPECT_EQ(TraceparentOf(delivery), "");
 }
 
-}  // namespace opentelemetry_tracer_test
-}  // namespace retryq
+}  // namespace retryq::opentelemetry_tracer_test

@@ -10,8 +10,7 @@
 #include "retryq/delivery.h"
 #include "support/make_message.h"
 
-namespace retryq {
-namespace prometheus_metrics_test {
+namespace retryq::prometheus_metrics_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -167,5 +166,4 @@ TEST_F(PrometheusMetricsTest, HasNoLabelsForRoutingKeys) {
   EXPECT_THAT(Text(), Not(HasSubstr("customer.4711")));
 }
 
-}  // namespace prometheus_metrics_test
-}  // namespace retryq
+}  // namespace retryq::prometheus_metrics_test

@@ -14,8 +14,7 @@
 // What tests of handlers need: deliveries and settlements without a broker, and handlers on threads
 // in simulated time.
 
-namespace retryq::testing {
-namespace handlers_test {
+namespace retryq::testing::handlers_test {
 
 using ::testing::HasSubstr;
 
@@ -239,5 +238,4 @@ TEST(ThreadsInStepAlone, RepeatTheirHistoryForTheSameSeed) {
   EXPECT_EQ(History().Live(), history);
 }
 
-}  // namespace handlers_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::handlers_test

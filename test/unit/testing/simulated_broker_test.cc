@@ -10,8 +10,7 @@
 
 #include "unit/testing/fixture.h"
 
-namespace retryq::testing {
-namespace simulated_broker_test {
+namespace retryq::testing::simulated_broker_test {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
@@ -265,5 +264,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, SimulatedReturns, ::testing::Values("3.10.8",
                            return name;
                          });
 
-}  // namespace simulated_broker_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::simulated_broker_test

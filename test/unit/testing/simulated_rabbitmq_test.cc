@@ -10,8 +10,7 @@
 
 #include "unit/testing/fixture.h"
 
-namespace retryq::testing {
-namespace simulated_rabbitmq_test {
+namespace retryq::testing::simulated_rabbitmq_test {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -272,5 +271,4 @@ TEST_F(SimulatedQueues, AreReachedThroughExchangesOfEachType) {
   EXPECT_FALSE(rabbit_.Publish("nowhere", "anything"));
 }
 
-}  // namespace simulated_rabbitmq_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::simulated_rabbitmq_test

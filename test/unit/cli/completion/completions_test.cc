@@ -13,8 +13,7 @@
 #include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace completions_test {
+namespace retryq::cli::completions_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -167,5 +166,4 @@ TEST(Completions, OfEverySubcommandHaveItsHelp) {
   }
 }
 
-}  // namespace completions_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::completions_test

@@ -4,8 +4,7 @@
 
 #include "cli/connect/broker_session.h"
 
-namespace retryq::cli {
-namespace broker_watch_test {
+namespace retryq::cli::broker_watch_test {
 
 class BrokerWatchTest : public ::testing::Test {
  protected:
@@ -59,5 +58,4 @@ TEST_F(BrokerWatchTest, AMissingPermissionForDelayQueuesGoesToTheCallback) {
   EXPECT_EQ(Run(), absl::OkStatus());
 }
 
-}  // namespace broker_watch_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::broker_watch_test

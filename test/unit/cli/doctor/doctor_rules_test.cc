@@ -15,8 +15,7 @@
 #include "retryq/broker/delay_queue_declaration.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace doctor_rules_test {
+namespace retryq::cli::doctor_rules_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -511,5 +510,4 @@ TEST_F(DelayQueueRules, ReportMissingQueuesOfHops) {
   EXPECT_THAT(Text(queues, options), StartsWith("ok "));
 }
 
-}  // namespace doctor_rules_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::doctor_rules_test

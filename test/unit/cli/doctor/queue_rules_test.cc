@@ -9,8 +9,7 @@
 
 #include "cli/doctor/doctor_command.h"
 
-namespace retryq::cli {
-namespace queue_rules_test {
+namespace retryq::cli::queue_rules_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -260,5 +259,4 @@ TEST_F(QueueRules, ReportIfRelevantPoliciesAreUnknown) {
   EXPECT_THAT(Lines(CheckWorkQueue(facts)), ElementsAre(HasSubstr("its policies are not known")));
 }
 
-}  // namespace queue_rules_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::queue_rules_test

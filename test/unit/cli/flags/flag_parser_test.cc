@@ -12,8 +12,7 @@
 #include "absl/time/time.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace flag_parser_test {
+namespace retryq::cli::flag_parser_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -84,5 +83,4 @@ TEST(FlagParser, ReportsAllErrorsOfConversionsAndChecksTogether) {
             "--name is required: name it");
 }
 
-}  // namespace flag_parser_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::flag_parser_test

@@ -19,8 +19,7 @@
 #include "cli/worker/work_command.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace refusals_test {
+namespace retryq::cli::refusals_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -253,5 +252,4 @@ TEST_F(Flags, AreInTheHelpWithExamples) {
   }
 }
 
-}  // namespace refusals_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::refusals_test

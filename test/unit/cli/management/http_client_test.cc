@@ -10,8 +10,7 @@
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
 
-namespace retryq::cli {
-namespace http_client_test {
+namespace retryq::cli::http_client_test {
 
 using ::retryq::testing::CannedServer;
 using ::retryq::testing::HttpAnswer;
@@ -308,5 +307,4 @@ TEST(SameHost, IsFoundByNameOrByAnyAddress) {
   EXPECT_EQ(IsSameHost("192.0.2.1", std::string(300, 'h')), std::nullopt);
 }
 
-}  // namespace http_client_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::http_client_test

@@ -11,8 +11,7 @@
 #include "cli/text/json_line.h"
 #include "support/canned_server.h"
 
-namespace retryq::cli {
-namespace management_api_test {
+namespace retryq::cli::management_api_test {
 
 using ::retryq::testing::CannedServer;
 using ::retryq::testing::HttpAnswer;
@@ -167,5 +166,4 @@ TEST(JsonFields, AreAbsentIfTheyAreOfAnotherType) {
   EXPECT_TRUE(FieldOf(Json::array({1}), "x").is_null());
 }
 
-}  // namespace management_api_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::management_api_test

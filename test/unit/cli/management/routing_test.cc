@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace retryq::cli {
-namespace routing_test {
+namespace retryq::cli::routing_test {
 
 using ::testing::ElementsAre;
 using Json = nlohmann::json;
@@ -107,5 +106,4 @@ TEST(RouteOf, UsesTheAlternateExchangeOfAPolicy) {
   EXPECT_EQ(PathOfPolicy({{"type", "direct"}}), "");
 }
 
-}  // namespace routing_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::routing_test

@@ -6,8 +6,7 @@
 #include "cli/messages/queue_reader.h"
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace copies_test {
+namespace retryq::cli::copies_test {
 
 using retryq::testing::MakeMessage;
 
@@ -72,5 +71,4 @@ TEST(Pacer, NeverWaitsWithoutARate) {
   }
 }
 
-}  // namespace copies_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::copies_test

@@ -7,8 +7,7 @@
 #include "cli/messages/actions.h"
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace editing_test {
+namespace retryq::cli::editing_test {
 
 using retryq::testing::MakeMessage;
 using ::testing::HasSubstr;
@@ -124,5 +123,4 @@ TEST(Replacement, RequiresTheSameMessage) {
       IsSame(*MakeMessage({.headers = amqp::Table{{"a", 2}}}), *MakeMessage({.headers = counted})));
 }
 
-}  // namespace editing_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::editing_test

@@ -11,8 +11,7 @@
 #include "cli/text/json_line.h"
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace message_text_test {
+namespace retryq::cli::message_text_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::NestedTableBytes;
@@ -237,5 +236,4 @@ TEST(MessageFilter, MatchesNoAgeOfAMessageWithoutATime) {
   EXPECT_FALSE((MessageFilter{.newer_than = absl::Hours(1)}).Matches(*message, kNow));
 }
 
-}  // namespace message_text_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::message_text_test

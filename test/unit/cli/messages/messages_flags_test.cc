@@ -7,8 +7,7 @@
 #include "cli/messages/messages_command.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace messages_flags_test {
+namespace retryq::cli::messages_flags_test {
 
 using ::testing::HasSubstr;
 
@@ -71,5 +70,4 @@ TEST_F(MessagesFlags, RequireConfirmationForManyMessages) {
   EXPECT_FALSE(Asks<ParseWaiting>({"drop", "--dry-run"}));
 }
 
-}  // namespace messages_flags_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::messages_flags_test

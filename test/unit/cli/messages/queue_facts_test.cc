@@ -11,8 +11,7 @@
 
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace queue_facts_test {
+namespace retryq::cli::queue_facts_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -150,5 +149,4 @@ TEST(WaitsFor, DependsOnTheQueueToWhichTheMessageReturns) {
   }
 }
 
-}  // namespace queue_facts_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::queue_facts_test

@@ -12,8 +12,7 @@
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 
-namespace retryq::cli {
-namespace outage_of_consumer_test {
+namespace retryq::cli::outage_of_consumer_test {
 
 // A consumer with the same outage.
 class ConsumerInOutage {
@@ -123,5 +122,4 @@ TEST(OutageOfConsumer, IsLikeTheSimulationWithJitterOnAverage) {
   EXPECT_NEAR(static_cast<double>(consumer.calls), calls, 0.05 * calls);
 }
 
-}  // namespace outage_of_consumer_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::outage_of_consumer_test

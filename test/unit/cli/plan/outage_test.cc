@@ -11,8 +11,7 @@
 
 #include "cli/plan/plan_command.h"
 
-namespace retryq::cli {
-namespace outage_test {
+namespace retryq::cli::outage_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -215,5 +214,4 @@ TEST(OutageJson, HasAllFigures) {
   EXPECT_FALSE(OutageJson(outage, report).contains("breaker"));
 }
 
-}  // namespace outage_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::outage_test

@@ -13,8 +13,7 @@
 #include "support/well_formed.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace plan_test {
+namespace retryq::cli::plan_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -255,5 +254,4 @@ TEST_F(PlanTest, ReportsFilesAndSimulationsThatAreImpossible) {
   }
 }
 
-}  // namespace plan_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::plan_test

@@ -8,8 +8,7 @@
 #include "cli/plan/plan_command.h"
 #include "support/well_formed.h"
 
-namespace retryq::cli {
-namespace svg_test {
+namespace retryq::cli::svg_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -59,5 +58,4 @@ TEST(OutageSvg, CanBeDrawnOfEveryOutage) {
   OutageImage({.outage = absl::Hours(24 * 30), .rate = 1e-4, .capacity = 1e-5});
 }
 
-}  // namespace svg_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::svg_test

@@ -13,8 +13,7 @@
 #include "support/temporary_directory.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::cli {
-namespace subprocess_test {
+namespace retryq::cli::subprocess_test {
 
 using ::retryq::testing::TemporaryDirectory;
 
@@ -126,5 +125,4 @@ TEST(CheckExecutable, FindsProgramsAsExecDoes) {
   EXPECT_FALSE(CheckExecutable("").ok());
 }
 
-}  // namespace subprocess_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::subprocess_test

@@ -11,8 +11,7 @@
 #include "retryq/delay_queue_options.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace queues_command_test {
+namespace retryq::cli::queues_command_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -356,5 +355,4 @@ TEST(DelayQueueStatus, AcceptsFieldsOfAnyType) {
   }
 }
 
-}  // namespace queues_command_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::queues_command_test

@@ -8,8 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace retryq::cli {
-namespace line_request_test {
+namespace retryq::cli::line_request_test {
 
 using ::testing::HasSubstr;
 
@@ -151,5 +150,4 @@ TEST(AnswerLine, RepeatsTheId) {
             "{\"id\":\"a\",\"error\":\"no \\\"queue\\\"\xEF\xBF\xBD\"}\n");
 }
 
-}  // namespace line_request_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::line_request_test

@@ -9,8 +9,7 @@
 #include "absl/time/clock.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace send_command_test {
+namespace retryq::cli::send_command_test {
 
 using Json = nlohmann::json;
 
@@ -51,5 +50,4 @@ TEST(SendFlags, DeclareTheQueueOrReadLines) {
   EXPECT_EQ(Parse({"--lines"}).lines, 2000U);
 }
 
-}  // namespace send_command_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::send_command_test

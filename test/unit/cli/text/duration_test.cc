@@ -4,8 +4,7 @@
 
 #include <utility>
 
-namespace retryq::cli {
-namespace duration_test {
+namespace retryq::cli::duration_test {
 
 TEST(ParseDuration, ReadsEachUnit) {
   EXPECT_EQ(ParseDuration("500ms"), absl::Milliseconds(500));
@@ -81,5 +80,4 @@ TEST(NumberText, HasAtMostSixCharacters) {
   }
 }
 
-}  // namespace duration_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::duration_test

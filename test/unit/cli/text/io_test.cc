@@ -16,8 +16,7 @@
 #include "absl/time/time.h"
 #include "retryq/testing/simulated_time.h"
 
-namespace retryq::cli {
-namespace io_test {
+namespace retryq::cli::io_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -236,5 +235,4 @@ TEST(ProgressBar, FitsAnyWidth) {
   EXPECT_EQ(ProgressBar(9, 3, absl::Seconds(1), 40), "[#####################] 100% 9 of 3, 9/s");
 }
 
-}  // namespace io_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::io_test

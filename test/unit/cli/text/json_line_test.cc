@@ -11,8 +11,7 @@
 
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace json_line_test {
+namespace retryq::cli::json_line_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -171,5 +170,4 @@ TEST(ScalarOrText, ReadsScalarsAndKeepsOtherText) {
   }
 }
 
-}  // namespace json_line_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::json_line_test

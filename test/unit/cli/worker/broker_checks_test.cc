@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace retryq::cli {
-namespace broker_checks_test {
+namespace retryq::cli::broker_checks_test {
 
 using ::testing::HasSubstr;
 using ::testing::Optional;
@@ -59,5 +58,4 @@ TEST(TroubleIn, ReportsOnlyMessagesThatStayUndelivered) {
   EXPECT_EQ(KindOf({.undelivered = 3}, {.undelivered = 2}), Kind::kUndelivered);
 }
 
-}  // namespace broker_checks_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::broker_checks_test

@@ -21,8 +21,7 @@
 #include "support/temporary_directory.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::cli {
-namespace command_pool_test {
+namespace retryq::cli::command_pool_test {
 
 using ::retryq::testing::MakeMessage;
 using ::retryq::testing::MessageParts;
@@ -276,5 +275,4 @@ TEST_F(ParkedHookTest, KeepsALimitedNumberOfMessagesAndStopsItsCommand) {
   hook_.reset();
 }
 
-}  // namespace command_pool_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::command_pool_test

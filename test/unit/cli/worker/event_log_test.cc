@@ -18,8 +18,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace event_log_test {
+namespace retryq::cli::event_log_test {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
@@ -241,5 +240,4 @@ TEST_F(EventLogTest, LogsTheTraceOfTheLastMessageWhenItEnds) {
   EXPECT_EQ(lines_.at(1).at("trace_id"), "00000000000000000000000000000003");
 }
 
-}  // namespace event_log_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::event_log_test

@@ -19,8 +19,7 @@
 #include "support/temporary_directory.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::cli {
-namespace lines_pool_test {
+namespace retryq::cli::lines_pool_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::TemporaryDirectory;
@@ -222,5 +221,4 @@ TEST_F(LinesPoolTest, MeasuresTheTimeOfTheProgramWithoutTheWaitForIt) {
   }
 }
 
-}  // namespace lines_pool_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::lines_pool_test

@@ -10,8 +10,7 @@
 
 #include "support/make_message.h"
 
-namespace retryq::cli {
-namespace lines_protocol_test {
+namespace retryq::cli::lines_protocol_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -172,5 +171,4 @@ TEST(LinesProtocol, RefusesOtherLinesWithTheReason) {
   }
 }
 
-}  // namespace lines_protocol_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::lines_protocol_test

@@ -22,8 +22,7 @@
 #include "retryq/event_loop.h"
 #include "retryq/testing/simulated_time.h"
 
-namespace retryq::cli {
-namespace metrics_server_test {
+namespace retryq::cli::metrics_server_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -253,5 +252,4 @@ TEST_F(MetricsServerTest, PausesWhileFileDescriptorsAreUsedUp) {
   EXPECT_THAT(waiting.received, StartsWith("HTTP/1.1 200 "));
 }
 
-}  // namespace metrics_server_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::metrics_server_test

@@ -8,8 +8,7 @@
 #include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
-namespace retryq::cli {
-namespace work_flags_test {
+namespace retryq::cli::work_flags_test {
 
 using ::testing::HasSubstr;
 
@@ -148,5 +147,4 @@ TEST_F(WorkFlags, ReadTheUrlsFromAFileAgainAtEachConnect) {
   EXPECT_EQ(options.place.management.renewed().value().password, "new");
 }
 
-}  // namespace work_flags_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::work_flags_test

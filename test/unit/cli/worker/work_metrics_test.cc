@@ -11,8 +11,7 @@
 
 #include "retryq/delivery.h"
 
-namespace retryq::cli {
-namespace work_metrics_test {
+namespace retryq::cli::work_metrics_test {
 
 using ::testing::HasSubstr;
 
@@ -140,5 +139,4 @@ TEST(RunningWatch, AllowsTheFirstMessageAMinuteAndShortOnesASecond) {
   EXPECT_NE(watch.Look(absl::Seconds(201), absl::Seconds(1)), std::nullopt);
 }
 
-}  // namespace work_metrics_test
-}  // namespace retryq::cli
+}  // namespace retryq::cli::work_metrics_test
