@@ -2,8 +2,7 @@
 
 #include "facts/private_broker_facts_test.h"
 
-namespace retryq::testing {
-namespace alarm_test {
+namespace retryq::testing::alarm_test {
 
 class AlarmFacts : public PrivateBrokerFacts {};
 
@@ -28,5 +27,4 @@ TEST_F(AlarmFacts, F18AnAlarmBlocksOnlyPublishingConnectionsAndStopsReadingThem)
   EXPECT_TRUE(Eventually([&] { return answered && confirmed && !asker_.blocked(); }));
 }
 
-}  // namespace alarm_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::alarm_test

@@ -8,8 +8,7 @@
 #include "retryq/amqp/connection_options.h"
 #include "support/broker_node.h"
 
-namespace retryq::testing {
-namespace cluster_test {
+namespace retryq::testing::cluster_test {
 
 class ClusterFacts : public PrivateBrokerFacts {
  protected:
@@ -44,5 +43,4 @@ TEST_F(ClusterFacts, F32DeclaringAClassicQueueOfAStoppedNodeFailsAndFrom4OnlyAft
   }
 }
 
-}  // namespace cluster_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::cluster_test

@@ -11,8 +11,7 @@
 #include "retryq/amqp/make_broker.h"
 #include "retryq/broker/broker.h"
 
-namespace retryq::testing {
-namespace concurrent_declare_test {
+namespace retryq::testing::concurrent_declare_test {
 
 // A client on connections of its own.
 class Declarer final : private BrokerListener {
@@ -98,5 +97,4 @@ TEST_F(Facts, F52AQuorumQueueDeclaredConcurrentlyExpiresMessagesPublishedASecond
       << peer_->Count("work") << " of " << 2 * kQueues << " came back";
 }
 
-}  // namespace concurrent_declare_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::concurrent_declare_test

@@ -10,8 +10,7 @@
 #include "facts/raw_connection.h"
 #include "support/make_message.h"
 
-namespace retryq::testing {
-namespace copy_test {
+namespace retryq::testing::copy_test {
 
 using ::testing::ElementsAre;
 
@@ -162,5 +161,4 @@ TEST_F(CopyFacts, HeadersAreSortedFrom4) {
   }
 }
 
-}  // namespace copy_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::copy_test

@@ -3,8 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "facts/private_broker_facts_test.h"
 
-namespace retryq::testing {
-namespace crash_test {
+namespace retryq::testing::crash_test {
 
 class CrashFacts : public PrivateBrokerFacts {};
 
@@ -175,5 +174,4 @@ TEST_F(CrashFacts, F28ALeaseThatEndsWhileTheBrokerIsDownDeletesTheMessagesFrom43
   }
 }
 
-}  // namespace crash_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::crash_test

@@ -6,8 +6,7 @@
 #include "retry/delivery/delivery_facts.h"
 #include "support/read_facts.h"
 
-namespace retryq::testing {
-namespace deaths_test {
+namespace retryq::testing::deaths_test {
 
 using ::testing::UnorderedElementsAre;
 
@@ -102,5 +101,4 @@ TEST_F(DeathFacts, EachDelayQueueHasAnEntryBefore4) {
   }
 }
 
-}  // namespace deaths_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::deaths_test

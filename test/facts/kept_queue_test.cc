@@ -10,8 +10,7 @@
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/connection_options.h"
 
-namespace retryq::testing {
-namespace kept_queue_test {
+namespace retryq::testing::kept_queue_test {
 
 class KeptQueueFacts : public Facts {
  protected:
@@ -242,5 +241,4 @@ TEST_F(BrokerWideFacts, F44APolicyForAllExchangesFederatesDelayExchangesToo) {
   EXPECT_TRUE(Eventually([&] { return peer_->Count("retry.300") == 1; }));
 }
 
-}  // namespace kept_queue_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::kept_queue_test

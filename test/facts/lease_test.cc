@@ -8,8 +8,7 @@
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
 
-namespace retryq::testing {
-namespace lease_test {
+namespace retryq::testing::lease_test {
 
 constexpr std::int64_t kExpiresMs = 1500;
 constexpr absl::Duration kExpires = absl::Milliseconds(kExpiresMs);
@@ -239,5 +238,4 @@ TEST_F(LeaseFacts, F36AnAutoDeleteExchangeThatWasNeverBoundStays) {
   EXPECT_TRUE(Throughout(absl::Seconds(10), [&] { return vhost_.HasExchange("unbound"); }));
 }
 
-}  // namespace lease_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::lease_test

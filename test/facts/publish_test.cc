@@ -3,8 +3,7 @@
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
 
-namespace retryq::testing {
-namespace publish_test {
+namespace retryq::testing::publish_test {
 
 class PublishFacts : public Facts {};
 
@@ -135,5 +134,4 @@ TEST_F(PublishFacts, F20TransientQueuesAreStillAccepted) {
   EXPECT_EQ(RawConnection(vhost_.Url()).DeclareTransient("transient"), 0);
 }
 
-}  // namespace publish_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::publish_test

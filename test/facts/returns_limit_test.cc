@@ -3,8 +3,7 @@
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
 
-namespace retryq::testing {
-namespace delivery_limit_test {
+namespace retryq::testing::delivery_limit_test {
 
 constexpr std::size_t kLimit = 20;  // of 4.0 and newer
 
@@ -55,5 +54,4 @@ TEST_F(DeliveryLimitFacts, F33ACopysFirstDeliveryShowsTheOldCountFrom4) {
   EXPECT_EQ(DeliveryCount(*asker_.Consume("work", 1)[0]), 7);
 }
 
-}  // namespace delivery_limit_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::delivery_limit_test

@@ -10,8 +10,7 @@
 #include "facts/private_broker_facts_test.h"
 #include "facts/raw_connection.h"
 
-namespace retryq::testing {
-namespace returns_test {
+namespace retryq::testing::returns_test {
 
 using ::testing::HasSubstr;
 
@@ -273,5 +272,4 @@ TEST_F(ReturnFacts, F47ClosingAChannelProperlyLosesNoAck) {
   EXPECT_TRUE(Throughout(absl::Seconds(1), [&] { return peer_->Count("work") == 0; }));
 }
 
-}  // namespace returns_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::returns_test

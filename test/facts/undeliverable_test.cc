@@ -16,8 +16,7 @@
 #include "facts/facts_test.h"
 #include "retryq/amqp/connection_options.h"
 
-namespace retryq::testing {
-namespace undeliverable_test {
+namespace retryq::testing::undeliverable_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -188,5 +187,4 @@ TEST_F(UndeliverableFacts, F73AnUndeliverableMessageHidesOthersInAQuorumQueueUnt
   EXPECT_THAT(TakeUntilClosed("work", 1), ElementsAre("a1"));
 }
 
-}  // namespace undeliverable_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::undeliverable_test

@@ -5,8 +5,7 @@
 
 #include "facts/facts_test.h"
 
-namespace retryq::testing {
-namespace way_back_test {
+namespace retryq::testing::way_back_test {
 
 constexpr std::int64_t kTtlMs = 300;
 constexpr absl::Duration kTtl = absl::Milliseconds(kTtlMs);
@@ -279,5 +278,4 @@ TEST_F(WayBackFacts, F29AnOperatorPolicyCannotSetDeadLettering) {
   }
 }
 
-}  // namespace way_back_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::way_back_test

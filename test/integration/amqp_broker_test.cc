@@ -7,8 +7,7 @@
 #include "integration/amqp_fixture.h"
 #include "support/proxy.h"
 
-namespace retryq::amqp {
-namespace amqp_broker_test {
+namespace retryq::amqp::amqp_broker_test {
 
 using retryq::testing::Proxy;
 
@@ -274,5 +273,4 @@ TEST_F(AmqpBrokerCutOff, ReportsTheLossBeforeTheOpenPublishesAndDeclares) {
             PublishOutcome::kReturned);
 }
 
-}  // namespace amqp_broker_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::amqp_broker_test

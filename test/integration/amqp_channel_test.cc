@@ -4,8 +4,7 @@
 
 #include "integration/amqp_fixture.h"
 
-namespace retryq::amqp {
-namespace amqp_channel_test {
+namespace retryq::amqp::amqp_channel_test {
 
 using ::testing::HasSubstr;
 
@@ -80,5 +79,4 @@ TEST_F(AmqpChannel, SurvivesExhaustedChannelNumbers) {
   EXPECT_TRUE(connection.OpenChannel(&first_log)->is_open());
 }
 
-}  // namespace amqp_channel_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::amqp_channel_test

@@ -3,8 +3,7 @@
 #include "integration/amqp_fixture.h"
 #include "support/proxy.h"
 
-namespace retryq::amqp {
-namespace amqp_connection_test {
+namespace retryq::amqp::amqp_connection_test {
 
 using retryq::testing::Proxy;
 using ::testing::HasSubstr;
@@ -70,5 +69,4 @@ TEST_F(AmqpConnection, TreatsASilentPeerAsDead) {
   EXPECT_THAT(std::string(log_.lost[0].message()), HasSubstr("not a sign of life for 2s"));
 }
 
-}  // namespace amqp_connection_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::amqp_connection_test

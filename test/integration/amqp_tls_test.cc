@@ -8,8 +8,7 @@
 #include "support/management.h"
 #include "support/test_vhost.h"
 
-namespace retryq::amqp {
-namespace amqp_tls_test {
+namespace retryq::amqp::amqp_tls_test {
 
 using ::testing::HasSubstr;
 
@@ -66,5 +65,4 @@ TEST_F(AmqpTls, LogsInWithItsCertificateAfterItsUserIsAdded) {
   EXPECT_EQ(Open(), absl::OkStatus());
 }
 
-}  // namespace amqp_tls_test
-}  // namespace retryq::amqp
+}  // namespace retryq::amqp::amqp_tls_test

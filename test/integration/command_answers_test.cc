@@ -14,8 +14,7 @@
 #include "absl/time/clock.h"
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_answers_test {
+namespace retryq::testing::command_answers_test {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -243,5 +242,4 @@ INSTANTIATE_TEST_SUITE_P(Where, CommandAnswers,
                                            kMissingQueue, kMissingRights),
                          NameOf);
 
-}  // namespace command_answers_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_answers_test

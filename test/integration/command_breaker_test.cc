@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_breaker_test {
+namespace retryq::testing::command_breaker_test {
 
 using ::testing::IsEmpty;
 using ::testing::Le;
@@ -114,5 +113,4 @@ TEST_F(CommandSnooze, ALinesAnswerSnoozesOrDiscards) {
   EXPECT_EQ(run.events("discarded").at(0).at("error"), "too late");
 }
 
-}  // namespace command_breaker_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_breaker_test

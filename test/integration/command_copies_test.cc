@@ -15,8 +15,7 @@
 #include "retryq/amqp/table.h"
 #include "retryq/event_loop.h"
 
-namespace retryq::testing {
-namespace command_copies_test {
+namespace retryq::testing::command_copies_test {
 
 // What stays on a path. All else must be as it came, on each.
 struct Path {
@@ -350,5 +349,4 @@ TEST_P(CommandCopies, EveryPathAppliesEveryGuardIfHeadersFillTheFrame) {
 
 INSTANTIATE_TEST_SUITE_P(Queues, CommandCopies, ::testing::Values("classic", "quorum"));
 
-}  // namespace command_copies_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_copies_test

@@ -6,8 +6,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_declare_test {
+namespace retryq::testing::command_declare_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -118,5 +117,4 @@ TEST_F(CommandDeclare, AWorkerRedeclaresADeletedQueue) {
   EXPECT_TRUE(run.Stop());
 }
 
-}  // namespace command_declare_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_declare_test

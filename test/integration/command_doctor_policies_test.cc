@@ -7,8 +7,7 @@
 
 #include "integration/doctor_run.h"
 
-namespace retryq::testing {
-namespace command_doctor_policies_test {
+namespace retryq::testing::command_doctor_policies_test {
 
 using ::testing::HasSubstr;
 
@@ -85,5 +84,4 @@ TEST_F(CommandDoctorPolicies, ReportsDelayedRetryFrom43) {
   EXPECT_EQ(Wrong(Doctor(flags)), "");
 }
 
-}  // namespace command_doctor_policies_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_doctor_policies_test

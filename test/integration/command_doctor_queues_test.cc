@@ -9,8 +9,7 @@
 #include "integration/doctor_run.h"
 #include "support/own_broker.h"
 
-namespace retryq::testing {
-namespace command_doctor_queues_test {
+namespace retryq::testing::command_doctor_queues_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -192,5 +191,4 @@ TEST_F(CommandDoctorPlugins, ReportFederationAndShovelsOfDelayQueues) {
   EXPECT_EQ(policy->at("pattern"), "^(?!retry[.]).*(?:^(?!amq[.]).*)");
 }
 
-}  // namespace command_doctor_queues_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_doctor_queues_test

@@ -8,8 +8,7 @@
 #include "integration/doctor_run.h"
 #include "support/own_broker.h"
 
-namespace retryq::testing {
-namespace command_doctor_test {
+namespace retryq::testing::command_doctor_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -249,5 +248,4 @@ TEST_F(CommandDoctorOfItsOwn, ReportsAnAlarmWithAndWithoutTheManagementApi) {
   EXPECT_EQ(Doctor(flags).code, 0);
 }
 
-}  // namespace command_doctor_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_doctor_test

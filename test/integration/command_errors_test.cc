@@ -8,8 +8,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_errors_test {
+namespace retryq::testing::command_errors_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -134,5 +133,4 @@ TEST_F(CommandErrors, HelpAndVersionSucceed) {
               ::testing::MatchesRegex("retryq [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
-}  // namespace command_errors_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_errors_test

@@ -27,8 +27,7 @@
 #include "support/own_broker.h"
 #include "support/proxy.h"
 
-namespace retryq::testing {
-namespace command_every_stop_test {
+namespace retryq::testing::command_every_stop_test {
 
 // All a worker waits for at a stop without a handler, one after the other: less than `--grace`,
 // which is 25 s unless set. With room for a slow machine.
@@ -439,5 +438,4 @@ TEST_F(CommandEveryStopOnItsBroker, LeavesNoComplaintInTheLogOfTheBroker) {
   }
 }
 
-}  // namespace command_every_stop_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_every_stop_test

@@ -13,8 +13,7 @@
 #include "retryq/event_loop.h"
 #include "support/proxy.h"
 
-namespace retryq::testing {
-namespace command_interrupted_test {
+namespace retryq::testing::command_interrupted_test {
 
 constexpr int kWindow = 50;
 
@@ -195,5 +194,4 @@ TEST_P(CommandWaitingInterrupted, MessagesThatComeDueMeanwhileArriveOnce) {
   EXPECT_TRUE(MessagesTest::AllAreThere({"orders", DelayQueue(kDelay)}, kMessages, 0));
 }
 
-}  // namespace command_interrupted_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_interrupted_test

@@ -10,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_lines_test {
+namespace retryq::testing::command_lines_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -139,5 +138,4 @@ TEST_F(CommandLines, PausesWithoutCostingAttemptsIfTheProgramStartsNoMessage) {
   EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 3; }, absl::Seconds(10)));
 }
 
-}  // namespace command_lines_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_lines_test

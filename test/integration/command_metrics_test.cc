@@ -15,8 +15,7 @@
 #include "command_run.h"
 #include "retryq/amqp/connection_options.h"
 
-namespace retryq::testing {
-namespace command_metrics_test {
+namespace retryq::testing::command_metrics_test {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -114,5 +113,4 @@ TEST_F(CommandMetrics, ReportAMessageThatTakesMuchLongerThanUsual) {
   EXPECT_EQ(run.events("still_running").size(), 1U);
 }
 
-}  // namespace command_metrics_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_metrics_test

@@ -15,8 +15,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_otlp_test {
+namespace retryq::testing::command_otlp_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -218,5 +217,4 @@ TEST_F(CommandOtlp, ReportsOnceThatThereIsNoCollector) {
   EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 2000);
 }
 
-}  // namespace command_otlp_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_otlp_test

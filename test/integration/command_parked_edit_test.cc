@@ -8,8 +8,7 @@
 
 #include "integration/parked_run.h"
 
-namespace retryq::testing {
-namespace command_parked_edit_test {
+namespace retryq::testing::command_parked_edit_test {
 
 using ::testing::HasSubstr;
 
@@ -156,5 +155,4 @@ TEST_P(CommandParkedEdit, ReplaysWithTheBodyOnStdin) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"from stdin", 1}}));
 }
 
-}  // namespace command_parked_edit_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_parked_edit_test

@@ -8,8 +8,7 @@
 #include "support/canned_server.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::testing {
-namespace command_parked_limit_test {
+namespace retryq::testing::command_parked_limit_test {
 
 // The limit; 0: none is given.
 class CommandParkedLimit : public ParkedTest, public ::testing::WithParamInterface<int> {
@@ -100,5 +99,4 @@ TEST_F(CommandParkedWithoutManagement, ReadsAClassicQueue) {
   EXPECT_THAT(List().out, ::testing::HasSubstr("3 of 3 messages"));
 }
 
-}  // namespace command_parked_limit_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_parked_limit_test

@@ -7,8 +7,7 @@
 #include "integration/parked_run.h"
 #include "integration/terminal_run.h"
 
-namespace retryq::testing {
-namespace command_parked_test {
+namespace retryq::testing::command_parked_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -506,5 +505,4 @@ TEST_F(CommandParkedHeld, ReportsMessagesHeldByAnotherConsumer) {
   EXPECT_THAT(end.err, ::testing::HasSubstr("with another consumer"));
 }
 
-}  // namespace command_parked_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_parked_test

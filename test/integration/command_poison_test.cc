@@ -7,8 +7,7 @@
 
 #include "command_run.h"
 
-namespace retryq::testing {
-namespace command_poison_test {
+namespace retryq::testing::command_poison_test {
 
 // Its parent is the worker.
 constexpr char kKillTheWorker[] = R"(grep -q poison && sleep 0.5 && kill -9 "$PPID"; exit 0)";
@@ -60,5 +59,4 @@ TEST_F(CommandPoison, OnAClassicQueueKillsNoMoreWorkersIfRedeliveriesAlwaysCount
   ExpectItIsParked();
 }
 
-}  // namespace command_poison_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_poison_test

@@ -6,8 +6,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_queues_test {
+namespace retryq::testing::command_queues_test {
 
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
@@ -177,5 +176,4 @@ TEST_F(CommandQueues, ExplainsEachFailure) {
   EXPECT_THAT(vhost.err, HasSubstr("vhost 'no-such-vhost' does not exist"));
 }
 
-}  // namespace command_queues_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_queues_test

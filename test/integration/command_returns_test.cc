@@ -10,8 +10,7 @@
 #include "cli/worker/broker_checks.h"
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_returns_test {
+namespace retryq::testing::command_returns_test {
 
 using cli::ReturnTrouble;
 using ::testing::HasSubstr;
@@ -123,5 +122,4 @@ TEST_F(CommandReturns, AWorkerReportsBlockedReturnsWithinAMinuteAndInItsMetrics)
   EXPECT_TRUE(run.Stop());
 }
 
-}  // namespace command_returns_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_returns_test

@@ -7,8 +7,7 @@
 
 #include "integration/doctor_run.h"
 
-namespace retryq::testing {
-namespace command_rights_test {
+namespace retryq::testing::command_rights_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -114,5 +113,4 @@ TEST_P(CommandRights, ToConfigureAreNotRequiredIfNothingIsDeclared) {
 INSTANTIATE_TEST_SUITE_P(Of, CommandRights, ::testing::Values("classic", "quorum"),
                          [](const auto& type) { return std::string(type.param); });
 
-}  // namespace command_rights_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_rights_test

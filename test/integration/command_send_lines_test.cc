@@ -10,8 +10,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_send_lines_test {
+namespace retryq::testing::command_send_lines_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -186,5 +185,4 @@ TEST_F(CommandSendLines, UnwritableAnswersExitWith74) {
   EXPECT_THAT(run.err(), HasSubstr("No space left on device"));
 }
 
-}  // namespace command_send_lines_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_send_lines_test

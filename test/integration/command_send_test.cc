@@ -6,8 +6,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_send_test {
+namespace retryq::testing::command_send_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -222,5 +221,4 @@ TEST_F(CommandSend, AWorkerRepliesToARequest) {
   EXPECT_TRUE(work.Stop());
 }
 
-}  // namespace command_send_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_send_test

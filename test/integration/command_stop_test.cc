@@ -8,8 +8,7 @@
 #include "absl/time/clock.h"
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_stop_test {
+namespace retryq::testing::command_stop_test {
 
 class CommandStop : public CommandTest {
  protected:
@@ -124,5 +123,4 @@ TEST_F(CommandStop, SurvivesTheExitOfTheReaderOfItsEvents) {
   EXPECT_TRUE(IsBack(0));
 }
 
-}  // namespace command_stop_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_stop_test

@@ -19,8 +19,7 @@
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"
 
-namespace retryq::testing {
-namespace command_texts_test {
+namespace retryq::testing::command_texts_test {
 
 using amqp::FakeServer;
 
@@ -217,5 +216,4 @@ TEST_F(CommandTexts, EscapesTextsOfQueuesMessagesAndHandlers) {
   RunToEnd({"queues", "--management", ManagementUrl()});
 }
 
-}  // namespace command_texts_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_texts_test

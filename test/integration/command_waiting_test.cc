@@ -16,8 +16,7 @@
 #include "integration/terminal_run.h"
 #include "integration/waiting_run.h"
 
-namespace retryq::testing {
-namespace command_waiting_test {
+namespace retryq::testing::command_waiting_test {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
@@ -373,5 +372,4 @@ TEST_P(CommandWaiting, NamesTheMissingPermission) {
   EXPECT_TRUE(Holds(DelayQueue(), 1));
 }
 
-}  // namespace command_waiting_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_waiting_test

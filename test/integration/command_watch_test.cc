@@ -7,8 +7,7 @@
 #include "integration/command_run.h"
 #include "integration/terminal_run.h"
 
-namespace retryq::testing {
-namespace command_watch_test {
+namespace retryq::testing::command_watch_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -206,5 +205,4 @@ TEST_F(CommandWatch, ExplainsWhyItCannotStart) {
   EXPECT_THAT(run.output(), Not(HasSubstr(kOtherScreen)));
 }
 
-}  // namespace command_watch_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_watch_test

@@ -9,8 +9,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace command_work_test {
+namespace retryq::testing::command_work_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -271,5 +270,4 @@ TEST_F(CommandWork, HundredsOfCommandsLeaveNothingBehind) {
   ASSERT_TRUE(run.Stop());
 }
 
-}  // namespace command_work_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::command_work_test

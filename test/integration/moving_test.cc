@@ -15,8 +15,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace moving_test {
+namespace retryq::testing::moving_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -299,5 +298,4 @@ TEST_F(Moving, FromTheDelayedMessagePlugin) {
   EXPECT_GE(absl::Now() - start, absl::Seconds(2));
 }
 
-}  // namespace moving_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::moving_test

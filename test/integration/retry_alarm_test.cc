@@ -12,8 +12,7 @@
 #include "integration/own_broker_test.h"
 #include "support/consume.h"
 
-namespace retryq::testing {
-namespace retry_alarm_test {
+namespace retryq::testing::retry_alarm_test {
 
 class RetryAlarm : public OwnBrokerTest {};
 
@@ -87,5 +86,4 @@ TEST_F(RetryAlarm, AStopEndsThePublishesThatHandlersWaitFor) {
   broker().ClearAlarm();
 }
 
-}  // namespace retry_alarm_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_alarm_test

@@ -12,8 +12,7 @@
 #include "support/referee.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_any_delay_test {
+namespace retryq::testing::retry_any_delay_test {
 
 using ::testing::Each;
 using ::testing::Ge;
@@ -133,5 +132,4 @@ TEST_F(RetryAnyDelay, IsKeptIfItsWorkerStops) {
   EXPECT_THAT(calls_.Gaps(), Each(Ge(absl::Seconds(2) + kOdd)));
 }
 
-}  // namespace retry_any_delay_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_any_delay_test

@@ -10,8 +10,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_copy_test {
+namespace retryq::testing::retry_copy_test {
 
 // The fields' bytes, without those that retrying and dead-lettering add.
 std::string WithoutTraces(amqp::TableView headers) {
@@ -186,5 +185,4 @@ TEST_F(RetryCopy, MayHaveHeadersLargerThanTheConsumersFrames) {
   }
 }
 
-}  // namespace retry_copy_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_copy_test

@@ -12,8 +12,7 @@
 #include "integration/own_broker_test.h"
 #include "support/consume.h"
 
-namespace retryq::testing {
-namespace retry_credentials_test {
+namespace retryq::testing::retry_credentials_test {
 
 class RetryCredentials : public OwnBrokerTest {
  protected:
@@ -122,5 +121,4 @@ TEST_F(RetryTokens, AreRenewedOnOpenConnections) {
   EXPECT_EQ(events_.Count(EventKind::kConsuming), 1U);
 }
 
-}  // namespace retry_credentials_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_credentials_test

@@ -9,8 +9,7 @@
 #include "support/referee.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_delay_queues_test {
+namespace retryq::testing::retry_delay_queues_test {
 
 class RetryDelayQueues : public RetryTest {
  protected:
@@ -181,5 +180,4 @@ TEST_F(RetryDelayQueues, LoseNothingIfTheirExchangeIsDeletedDuringPublishes) {
   EXPECT_TRUE(vhost_.HasExchange("retry.500"));
 }
 
-}  // namespace retry_delay_queues_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_delay_queues_test

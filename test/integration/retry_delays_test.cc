@@ -11,8 +11,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_delays_test {
+namespace retryq::testing::retry_delays_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -145,5 +144,4 @@ TEST_F(RetryDelays, DoNotDependOnMessagePropertiesAndKeepThem) {
   EXPECT_TRUE(RunUntil([&] { return returned == 2 * sent; })) << returned << " of " << 2 * sent;
 }
 
-}  // namespace retry_delays_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_delays_test

@@ -8,8 +8,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_full_queue_test {
+namespace retryq::testing::retry_full_queue_test {
 
 using ::testing::HasSubstr;
 
@@ -69,5 +68,4 @@ INSTANTIATE_TEST_SUITE_P(OfBothTypes, RetryFullQueue,
                            return instance.param == QueueType::kQuorum ? "quorum" : "classic";
                          });
 
-}  // namespace retry_full_queue_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_full_queue_test

@@ -14,8 +14,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_limits_test {
+namespace retryq::testing::retry_limits_test {
 
 using ::testing::HasSubstr;
 
@@ -203,5 +202,4 @@ TEST_F(RetryLimits, TreatAnExceptionAsAFailure) {
   EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));
 }
 
-}  // namespace retry_limits_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_limits_test

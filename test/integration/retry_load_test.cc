@@ -6,8 +6,7 @@
 #include "support/referee.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_load_test {
+namespace retryq::testing::retry_load_test {
 
 class RetryLoad : public RetryTest {
  protected:
@@ -82,5 +81,4 @@ TEST_F(RetryLoad, LosesNothingIfConnectionsAreLostDuringCopies) {
   EXPECT_TRUE(referee_.NoneLost());
 }
 
-}  // namespace retry_load_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_load_test

@@ -8,8 +8,7 @@
 #include "retryq/broker/retrier.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_own_broker_test {
+namespace retryq::testing::retry_own_broker_test {
 
 // A consumer of the caller's own: all it does with a delivery is to call the function it was given.
 class OwnConsumer final : public SubscriptionListener {
@@ -49,5 +48,4 @@ TEST_F(RetryOwnBroker, TheWrappedCallbackIsRetried) {
   EXPECT_TRUE(vhost_.HasQueue("retry.100"));
 }
 
-}  // namespace retry_own_broker_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_own_broker_test

@@ -10,8 +10,7 @@
 #include "absl/time/clock.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_policy_override_test {
+namespace retryq::testing::retry_policy_override_test {
 
 using ::testing::HasSubstr;
 
@@ -99,5 +98,4 @@ TEST_F(RetryPolicyOverride, ReportsThatAShorterLeaseIsUnsafe) {
   EXPECT_THAT(events_.Last(EventKind::kLeaseBroken)->error, HasSubstr("policy"));
 }
 
-}  // namespace retry_policy_override_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_policy_override_test

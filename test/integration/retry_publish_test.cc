@@ -7,8 +7,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_publish_test {
+namespace retryq::testing::retry_publish_test {
 
 using ::testing::HasSubstr;
 
@@ -120,5 +119,4 @@ TEST_F(RetryPublish, WithoutPermissionIsDenied) {
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
 }
 
-}  // namespace retry_publish_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_publish_test

@@ -12,8 +12,7 @@
 #include "retry/delay_queues/route_declaration.h"
 #include "support/consume.h"
 
-namespace retryq::testing {
-namespace retry_quorum_test {
+namespace retryq::testing::retry_quorum_test {
 
 constexpr absl::Duration kDelay = absl::Milliseconds(200);
 
@@ -145,5 +144,4 @@ TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {
   EXPECT_GE(events_.Count(EventKind::kDisconnected), 1U);
 }
 
-}  // namespace retry_quorum_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_quorum_test

@@ -16,8 +16,7 @@
 #include "support/proxy.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_quorum_work_queue_test {
+namespace retryq::testing::retry_quorum_work_queue_test {
 
 using ::testing::UnorderedElementsAre;
 
@@ -96,5 +95,4 @@ TEST_F(RetryQuorumWorkQueue, RepeatedWorkerCrashesLoseNothing) {
   EXPECT_THAT(bodies, UnorderedElementsAre("one", "two", "three"));
 }
 
-}  // namespace retry_quorum_work_queue_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_quorum_work_queue_test

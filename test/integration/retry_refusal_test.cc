@@ -13,8 +13,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_refusal_test {
+namespace retryq::testing::retry_refusal_test {
 
 using ::testing::HasSubstr;
 
@@ -101,5 +100,4 @@ TEST_F(RetryRefusal, LeavesTheMessageInItsQueueWhenTheConsumerStops) {
   EXPECT_EQ(peer_.Get("orders")->body, large);
 }
 
-}  // namespace retry_refusal_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_refusal_test

@@ -14,8 +14,7 @@
 #include "support/consume.h"
 #include "support/management.h"
 
-namespace retryq::testing {
-namespace retry_returns_test {
+namespace retryq::testing::retry_returns_test {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
@@ -168,5 +167,4 @@ TEST_F(RetryConsumerTimeouts, DoNotCountForMessagesThatOnlyWaitedFrom43) {
   }
 }
 
-}  // namespace retry_returns_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_returns_test

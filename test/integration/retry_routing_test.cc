@@ -7,8 +7,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_routing_test {
+namespace retryq::testing::retry_routing_test {
 
 using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
@@ -194,5 +193,4 @@ TEST_F(RetryRouting, ReturnsDirectlyIfTheMessageBypassedTheWorkExchange) {
   EXPECT_EQ(peer_.Count("mails"), 0U);
 }
 
-}  // namespace retry_routing_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_routing_test

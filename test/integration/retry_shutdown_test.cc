@@ -11,8 +11,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_shutdown_test {
+namespace retryq::testing::retry_shutdown_test {
 
 class RetryShutdown : public RetryTest {
  protected:
@@ -193,5 +192,4 @@ TEST_F(RetryShutdown, TheConsumerWithTheHighestPriorityGetsTheMessages) {
   }
 }
 
-}  // namespace retry_shutdown_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_shutdown_test

@@ -11,8 +11,7 @@
 #include "support/consume.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_start_test {
+namespace retryq::testing::retry_start_test {
 
 using ::testing::HasSubstr;
 
@@ -160,5 +159,4 @@ INSTANTIATE_TEST_SUITE_P(
         MissingRight{"ReadOnDelayQueues", {.configure = ".*", .write = ".*", .read = "^orders"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-}  // namespace retry_start_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_start_test

@@ -7,8 +7,7 @@
 #include "integration/command_run.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_tls_test {
+namespace retryq::testing::retry_tls_test {
 
 constexpr const char* kSkipped = "RETRYQ_TLS_URL names no broker that speaks TLS";
 
@@ -58,5 +57,4 @@ TEST_F(CommandTls, SendsAndWorks) {
   EXPECT_EQ(work.events("retried").size(), 1U);
 }
 
-}  // namespace retry_tls_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_tls_test

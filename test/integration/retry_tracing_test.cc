@@ -14,8 +14,7 @@
 #include "retryq/opentelemetry.h"
 #include "support/retry_test.h"
 
-namespace retryq::testing {
-namespace retry_tracing_test {
+namespace retryq::testing::retry_tracing_test {
 
 namespace otel = opentelemetry;
 using ::testing::ElementsAre;
@@ -75,5 +74,4 @@ TEST_F(RetryTracing, LinksTheAttemptsOfAMessageToItsPublish) {
   }
 }
 
-}  // namespace retry_tracing_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_tracing_test

@@ -9,8 +9,7 @@
 
 #include "integration/command_run.h"
 
-namespace retryq::testing {
-namespace retry_undeclared_test {
+namespace retryq::testing::retry_undeclared_test {
 
 using ::testing::HasSubstr;
 
@@ -110,5 +109,4 @@ TEST_P(Undeclared, NamesAMissingParkedQueueWhenTheStartFails) {
 INSTANTIATE_TEST_SUITE_P(OfBothTypes, Undeclared, ::testing::Values("classic", "quorum"),
                          [](const auto& instance) { return instance.param; });
 
-}  // namespace retry_undeclared_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_undeclared_test

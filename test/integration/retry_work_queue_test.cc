@@ -13,8 +13,7 @@
 #include "support/consume.h"
 #include "support/referee.h"
 
-namespace retryq::testing {
-namespace retry_work_queue_test {
+namespace retryq::testing::retry_work_queue_test {
 
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
@@ -153,5 +152,4 @@ TEST_F(RetryConsumerTimeout, RequeuesMessagesThatTookTooLongAndContinuesConsumin
   EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
 }
 
-}  // namespace retry_work_queue_test
-}  // namespace retryq::testing
+}  // namespace retryq::testing::retry_work_queue_test
