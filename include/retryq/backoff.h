@@ -53,8 +53,8 @@ struct BackoffOptions {
   Duration base = absl::Seconds(1);
 
   // Factor between successive delays (exponential growth). Finite, at least 1; 1 is a fixed delay.
-  // Treated as the decimal number that it is written as: 1.1 is eleven tenths, so that 1 s grows to
-  // 1100 ms and not to 1101. The relative error of a delay is below 10^-12.
+  // Treated as a decimal number: 1.1 is exactly eleven tenths, so that 1 s grows to 1100 ms and not
+  // to 1101. The relative error of a delay is below 10^-12.
   double factor = 2.0;
 
   // The longest delay. At least `base`, at most ten years. If it is left at its default and `base`

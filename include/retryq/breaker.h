@@ -12,8 +12,8 @@
 
 namespace retryq {
 
-// When a consumer stops calling a handler that fails for most messages, because the service that
-// the handler calls is down: see ConsumerOptions::breaker.
+// Sets when a consumer stops calling a handler that fails for most messages because the service
+// that the handler calls is down: see ConsumerOptions::breaker.
 struct BreakerOptions {
   // Number of most recent calls that are considered. 1 to 10 000.
   int calls = 20;
@@ -32,15 +32,16 @@ struct BreakerOptions {
 // kInvalidArgument names every invalid field, as "breaker.calls".
 RETRYQ_EXPORT absl::Status Validate(const BreakerOptions& options);
 
-// The result of a handler call, as a sign of whether the service behind the handler works.
+// The result of a handler call, which shows whether the service that the handler calls works.
 enum class CallResult {
   kSucceeded,
   kFailed,   // with an error that is retried, even if a limit ends the retries
   kNeither,  // parked, discarded, snoozed or requeued: the call does not count
 };
 
-// Decides when to stop, to probe and to resume. It has no clock and no consumer: the caller passes
-// the times, as durations since any fixed moment of one clock.
+// Decides when consuming stops, when single messages are tried, and when consuming resumes. It has
+// no clock and no consumer: the caller passes the times, as durations since any fixed moment of one
+// clock.
 //
 //   kClosed  ── at least `ratio` of the last `calls` calls have failed ──▶ kOpen
 //   kOpen    ── TryAgain, after `pause` ──────────────────────────────────▶ kProbing

@@ -50,12 +50,12 @@ struct ClientOptions {
   // Returns user and password, which replace those in the URLs: for a secret that is kept
   // elsewhere, or an OAuth 2 token. Called as `url_source`, and also while connected, when four
   // fifths of the time until `expires` have passed: the new password is sent on the open
-  // connection. If it fails then, it is called again after four fifths of the rest, at least a
-  // second. Each of the client's two connections calls it.
+  // connection. If that call fails, it is called again after four fifths of the remaining time, but
+  // at least a second later. Each of the client's two connections calls it.
   std::function<absl::StatusOr<Credentials>()> credentials = nullptr;
 
-  // Maximum number of `Client::Publish` calls that wait for their result; it bounds their memory.
-  // Above zero.
+  // Maximum number of `Client::Publish` calls that wait for their result; it limits the memory for
+  // them. Above zero.
   std::size_t max_open_publishes = 10000;
 
   // How long received data may accumulate before it is read: see amqp::ConnectionOptions.
@@ -73,8 +73,8 @@ struct ClientOptions {
   // Environment instead.)
   Tracer* tracer = nullptr;
 
-  // The last member, because GCC 12 warns of uninitialized memory (-Wmaybe-uninitialized, with -O3)
-  // if a member behind this one is set by its name.
+  // This must be the last member: GCC 12 warns of uninitialized memory (-Wmaybe-uninitialized, with
+  // -O3) if a designated initializer sets a member after this one.
   DelayQueueOptions delay_queues = {};
 };
 
@@ -99,11 +99,11 @@ concept CoroutineHandler =
 // inside any callback, including an observer's. Consumers that outlive the client continue on its
 // connection, and report to no observer and no tracer.
 //
-// When the loop drains, the client waits for open publishes as long as the broker confirms some. If
-// the broker confirms none for three seconds, the open publishes fail with kUnavailable, even while
-// handlers run, because a handler may be waiting for its publish. From then on a message whose
-// handler fails is requeued, and no attempt is counted. Open declares fail with kUnavailable at
-// once.
+// When the loop drains, the client waits for open publishes while the broker keeps confirming some.
+// If the broker confirms none for three seconds, the open publishes fail with kUnavailable, even
+// while handlers run, because a handler may be waiting for its publish. From then on a message
+// whose handler fails is requeued, and no attempt is counted. Open declares fail with kUnavailable
+// at once.
 //
 // If a callback or the observer throws an exception, the loop drains and then ends with a kUnknown
 // that names the callback (with an Environment, `fatal` receives it). In a forked child the client
@@ -143,7 +143,7 @@ class RETRYQ_EXPORT Client {
   // The handler is a coroutine: include retryq/coroutine.h.
   template <CoroutineHandler Coroutine>
   [[nodiscard]] absl::StatusOr<Consumer> Consume(ConsumerOptions options, Coroutine handler);
-  // Explains what is wrong with a handler that is none of these, or could be two of them.
+  // Rejects a handler that is none of these, or could be two of them, with an explanation.
   template <typename Wrong>
   requires(!CoroutineHandler<Wrong> &&
            std::is_constructible_v<Handler, Wrong> == std::is_constructible_v<AsyncHandler, Wrong>)
@@ -171,19 +171,19 @@ class RETRYQ_EXPORT Client {
   void Publish(OutgoingMessage message, PublishOptions options = {}, Done done = nullptr);
   void Publish(OutgoingMessage message, Done done);
 
-  // Waits for the publishes that have been made so far, those of a Publisher included. Calls `done`
-  // once, unless it is empty: with ok when all of them are answered, whatever their results, or
-  // with kUnavailable when `deadline` is over; they continue then. kResourceExhausted:
-  // `max_open_publishes` calls wait already. An infinite deadline is no deadline.
+  // Waits for all earlier publishes, including those of a Publisher. Calls `done` once, unless it
+  // is empty: with ok when all of them are answered, whatever their results, or with kUnavailable
+  // when `deadline` is over; the publishes then continue. kResourceExhausted: `max_open_publishes`
+  // calls are waiting already. An infinite deadline is no deadline.
   void Flush(Duration deadline, Done done = nullptr);
 
   // Stops gracefully, as when the loop drains: drains all consumers (see Consumer::Drain), waits
-  // for open publishes as long as the broker confirms some, and closes the connections, also those
-  // of a Broker of your own. Calls `done` once, unless it is empty: with ok if nothing was left, or
-  // with kUnavailable, at `deadline` at the latest, if deliveries were requeued or publishes were
-  // not confirmed. May be called again: each `done` is called, and the earliest deadline applies.
-  // An infinite deadline is no deadline. Afterwards Consume, Publish and Declare fail with
-  // kCancelled.
+  // for open publishes while the broker keeps confirming some, and closes the connections,
+  // including those of a Broker of your own. Calls `done` once, unless it is empty: with ok if
+  // nothing was left, or with kUnavailable, at `deadline` at the latest, if deliveries were
+  // requeued or publishes were not confirmed. May be called again: each `done` is called, and the
+  // earliest deadline applies. An infinite deadline is no deadline. Afterwards Consume, Publish and
+  // Declare fail with kCancelled.
   void Drain(Duration deadline, Done done = nullptr);
 
   // Returns a handle by which any thread may publish. It may outlive the client.

@@ -26,9 +26,9 @@ struct ConsumerOptions {
 
   // The exchange through which messages return. "" (the default exchange): to exactly `queue`. A
   // named exchange must exist at the start. A message that came through it, as the broker reports,
-  // returns through it with the same routing key, and is skipped by the other queues that its
-  // bindings lead to, see `share_retries`. Any other message, and one that has returned directly,
-  // returns to exactly `queue`. Headers have no influence on this.
+  // returns through it with the same routing key, and consumers of other queues that are bound to
+  // the exchange skip it, see `share_retries`. Any other message, and any message that has returned
+  // directly, returns to exactly `queue`. Headers have no influence on this.
   std::string work_exchange = {};
 
   RetryOptions retry = {};
@@ -36,7 +36,7 @@ struct ConsumerOptions {
   // Queue for messages that are given up. Empty: `<queue>.parked`. Declared (durable) if missing.
   std::string parked_queue = {};
 
-  // Maximum number of unacked deliveries. 1 to 65535. Together with `max_body` it bounds memory.
+  // Maximum number of unacked deliveries. 1 to 65535. Together with `max_body` it limits memory.
   std::uint16_t prefetch = 64;
 
   // Bytes of the largest body that is kept in memory, 1 to 512 MiB. A message with a larger body is
@@ -58,11 +58,11 @@ struct ConsumerOptions {
   // Threads for blocking handlers, at most 1024. 0: handlers run on the loop's thread.
   int handler_threads = 0;
 
-  // A retry through a work exchange reaches every queue that the exchange leads to. If false, only
-  // consumers of the queue in which the message failed handle it; those of the other queues ack it
-  // without calling a handler (kSkipped). If true, this consumer handles retries of other queues
-  // too, and the attempts of all queues are counted together: see RetryOptions::max_attempts for
-  // the number of calls.
+  // A retry through a work exchange reaches every queue to which the exchange routes it. If false,
+  // only consumers of the queue in which the message failed handle it; those of the other queues
+  // ack it without calling a handler (kSkipped). If true, this consumer handles retries of other
+  // queues too, and the attempts of all queues are counted together: see RetryOptions::max_attempts
+  // for the number of calls.
   bool share_retries = false;
 
   // Previous names of `queue`. A message that failed under one of them keeps its attempt count; a
@@ -81,14 +81,14 @@ struct ConsumerOptions {
   std::string consumer_tag = {};
 
   // The consumer priority (x-priority). RabbitMQ delivers to the consumer with the highest priority
-  // that has room in its prefetch; the others get what is left.
+  // that has room in its prefetch.
   int priority = 0;
 
-  // Whether this is to be the only consumer of the queue. RabbitMQ refuses it while the queue has
-  // another consumer, and refuses others while it consumes. It then waits and tries again, as after
-  // any interruption (kInterrupted), so that it can stand by for a worker on another machine.
-  // Quorum queues ignore it: declare the queue with x-single-active-consumer instead, which also
-  // hands over without a pause.
+  // Whether this consumer must be the only one of the queue. RabbitMQ refuses it while the queue
+  // has another consumer, and refuses others while it consumes. A refused consumer waits and tries
+  // again, as after any interruption (kInterrupted), so that it can stand by for a worker on
+  // another machine. Quorum queues ignore it: declare the queue with x-single-active-consumer
+  // instead, which also hands over without a pause.
   bool exclusive = false;
 
   // Further arguments of the consumer, passed to RabbitMQ as they are. Not x-priority and
@@ -117,20 +117,20 @@ struct ConsumerOptions {
 };
 
 // A running consumer, made by Client::Consume, which documents the guarantees. Move-only. Used on
-// the loop's thread; calls on another thread are found as those of Client are.
+// the loop's thread; a call on another thread ends the process, as for Client.
 //
 // The destructor, which may run inside any callback, stops the consumer at once: open deliveries
 // are requeued, and the outcomes of their handlers are ignored. With `handler_threads`, running
 // handlers see `abandoned()`; their publishes and declares through the loop's executor fail with
 // kCancelled, and work that they posted there and that has not begun is destroyed. Then the
-// destructor waits for these handlers, at most a second (not inside an observer), and the loop's
+// destructor waits for these handlers for at most a second (not inside an observer), and the loop's
 // destructor waits for those that run longer. So a handler that waits for its own publish returns;
 // one that waits for anything else must check `abandoned()`, and the objects that it uses must live
 // until it returns.
 class RETRYQ_EXPORT Consumer {
  public:
   class RETRYQ_NO_EXPORT Impl;
-  // Consumes nothing, until a consumer is assigned to it.
+  // Makes an object that consumes nothing until a consumer is assigned to it.
   Consumer() noexcept;
   explicit Consumer(std::unique_ptr<Impl> impl);
   Consumer(Consumer&&) noexcept;
@@ -145,12 +145,12 @@ class RETRYQ_EXPORT Consumer {
   // applies. An infinite deadline is no deadline.
   void Drain(Duration deadline, absl::AnyInvocable<void(bool) &&> drained);
 
-  // Stops the flow of deliveries. From this call on no further call of a handler begins, except by
-  // a thread of `handler_threads` that is about to make one. Calls that have begun continue, and so
-  // do deliveries that an asynchronous handler has: their outcomes are carried out. All others are
-  // requeued without being counted: those that wait for a thread, those that arrive after this
-  // call, and those whose delay is not over, once it is. See doc/returns.md for quorum queues
-  // before 4.3.
+  // Stops the flow of deliveries. From this call on, no handler is called, except by a thread of
+  // `handler_threads` that is about to call it. Running calls continue, asynchronous handlers keep
+  // their deliveries, and their outcomes are carried out. All other deliveries are requeued without
+  // being counted: those that wait for a thread, those that arrive after this call, and, once their
+  // delay is over, those whose delay is not over yet. See doc/returns.md for quorum queues before
+  // 4.3.
   void Pause();
   // Consumes again. Does nothing if the consumer is not paused.
   void Resume();

@@ -45,19 +45,19 @@ class Task;
 namespace internal {
 
 // The coroutines of one delivery: its handler and the tasks that the handler awaits. At most one of
-// them runs at a time. Used on the loop's thread, or where ResumeOn has sent it.
+// them runs at a time. Used on the loop's thread, or on the executor of ResumeOn.
 class DeliveryCoroutines {
  public:
   virtual ~DeliveryCoroutines() = default;
 
-  // Resumes a coroutine on the loop's thread, where this is called, or destroys all of them if the
-  // outcome would be ignored.
+  // Called on the loop's thread: resumes a coroutine there, or destroys all of them if the outcome
+  // would be ignored.
   virtual void Resume(std::coroutine_handle<> coroutine) = 0;
   // Destroys all coroutines on the next turn of the loop, which retries the message.
   virtual void Cancel() = 0;
-  // Whether they are on another executor than the loop's.
+  // Whether the coroutines are on another executor than the loop's.
   virtual bool is_elsewhere() const = 0;
-  // Runs `work` on the loop's thread: now, unless they are elsewhere.
+  // Runs `work` on the loop's thread: now, unless the coroutines are on another executor.
   virtual void OnLoop(absl::AnyInvocable<void() &&> work) = 0;
   // Resumes a coroutine on this executor; null: on the loop's.
   virtual void ResumeOn(std::shared_ptr<Executor> executor, std::coroutine_handle<> coroutine) = 0;
@@ -140,9 +140,9 @@ struct PendingState {
 }  // namespace internal
 
 // The result of a coroutine: of a handler (Task<Outcome>), or of a function that a handler awaits.
-// The coroutine begins when the task is awaited, which is possible once and only inside a handler's
-// coroutine. The task owns the coroutine: its destructor destroys it. An exception that leaves the
-// coroutine is thrown by the `co_await`. Move-only.
+// The coroutine begins when the task is awaited. A task can be awaited once, and only inside a
+// handler's coroutine. The task owns the coroutine: its destructor destroys it. An exception that
+// leaves the coroutine is thrown by the `co_await`. Move-only.
 template <typename T>
 class [[nodiscard]] Task {
  public:
@@ -178,19 +178,20 @@ inline Task<void> internal::TaskPromise<void>::get_return_object() {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
 }
 
-// A result that a callback delivers, such as that of a publish. What delivers it begins when the
-// Pending is made; several can be under way at once. It is awaited once, by its name:
+// A result that a callback delivers, such as that of a publish. The operation begins when the
+// Pending is made; several can be under way at once. Store the Pending in a variable, and await it
+// once:
 //
 //   retryq::Pending<absl::StatusOr<Reply>> reply(
 //       [&](auto done) { http.Send(request, std::move(done)); });
 //   const absl::StatusOr<Reply> received = co_await reply;
 //
-// `co_await` of a Pending without a name does not compile, because GCC 12 then destroys a message
-// in braces twice.
+// `co_await` of a temporary Pending does not compile, because GCC 12 then destroys a message in
+// braces twice.
 //
 // Made, called back and awaited on the loop's thread. If it is destroyed first, the result is
-// ignored. If the callback is destroyed without being called, as by the destructor of a Client, the
-// coroutines that wait for it are destroyed, and the message is retried.
+// ignored. If the callback is destroyed without being called, for example by the destructor of a
+// Client, the coroutines that wait for it are destroyed, and the message is retried.
 template <typename T>
 class [[nodiscard]] Pending {
  public:
@@ -284,9 +285,9 @@ class [[nodiscard]] Delay {
 
 // `co_await ResumeOn(executor)` continues on another executor, such as a pool of threads for
 // blocking calls, until the next `co_await`; `co_await ResumeOnLoop()` continues on the loop's
-// thread. There, and not before, the coroutines may use the client and the loop again. An executor
-// that is destroyed first retries the message. A coroutine that returns on another thread destroys
-// its variables there.
+// thread. The coroutines may use the client and the loop again only after `ResumeOnLoop`. If an
+// executor is destroyed first, the message is retried. A coroutine that returns on another thread
+// destroys its variables there.
 class [[nodiscard]] ResumeOn {
  public:
   explicit ResumeOn(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}

@@ -28,7 +28,7 @@ struct DelayQueueOptions {
   // Maximum number of TTLs, whatever delays jitter, handlers and publishers choose: half of them
   // (at least 16, at most 64) are the steps of the DelayGrid, for arbitrary delays; the others are
   // the exact delays of the policies of this client's consumers. Policies with more distinct delays
-  // than that use the grid too, which costs hops but no accuracy. The limit applies to each client
+  // than that also use the grid, which costs hops but no accuracy. The limit applies to each client
   // and separately to each kind of queue: to those of a named work exchange (`.direct`), to those
   // with a hash in their names, and, unless they are shared, to the quorum queues of each work
   // queue. Clients share the grid, but if their policies differ, the queues for exact delays add
@@ -38,9 +38,9 @@ struct DelayQueueOptions {
   // Whether policies have queues for their exact delays. True: a delay without jitter waits in a
   // single queue, and costs one publish; clients that share a prefix but not their policies may
   // have more delays in total than `max_delay_queues`. False: all delays use the grid, which then
-  // has `max_delay_queues` steps, at most 64. Then there are never more delay queues than that,
-  // whatever the number of clients and policies, if all clients set this to false. A delay that is
-  // not a step takes several hops, each of which costs a publish, and depends on the clocks of the
+  // has `max_delay_queues` steps, at most 64. If all clients set this to false, there are never
+  // more delay queues than that, whatever the number of clients and policies. A delay that is not a
+  // step takes several hops, each of which costs a publish, and depends on the clocks of the
   // workers that forward the message.
   bool exact_queues = true;
 
@@ -55,17 +55,17 @@ struct DelayQueueOptions {
   QueueType queue_type = QueueType::kClassic;
 
   // kQuorum: total downtime of the broker and the work queue after which waiting messages are lost:
-  // the lifetime of the queues runs on during downtime. 5 minutes to 4 years, and at least twice
+  // downtime does not extend the lifetime of the queues. 5 minutes to 4 years, and at least twice
   // confirm_timeout. The clocks of the workers may differ by less than outage - confirm_timeout.
   Duration outage = absl::Hours(24);
 
   // kQuorum: whether all work queues share the delay queues, `<prefix>.<milliseconds>.q0` to `.q3`,
   // as they always share classic ones. False: each work queue has its own delay queues,
   // `<prefix>.<milliseconds>.<work queue>.q0` to `.q3`, so that a work queue that is missing or
-  // full affects no other. True: fewer queues, but RabbitMQ stops a delay queue that has 32
-  // messages it cannot deliver. If a work queue is missing or full and 32 of its messages are due,
-  // the retries of all other work queues with the same delay wait too, and if this lasts until the
-  // lease of the delay queue ends, they are lost (F37 in doc/rabbitmq_facts.md).
+  // full affects no other work queue. True: fewer queues, but RabbitMQ stops a delay queue that has
+  // 32 messages it cannot deliver. If a work queue is missing or full and 32 of its messages are
+  // due, the retries of all other work queues with the same delay wait too, and if this lasts until
+  // the lease of the delay queue ends, they are lost (F37 in doc/rabbitmq_facts.md).
   bool share = false;
 
   // kClassic: the margin protects messages from the expiry of their queue. A queue lives for TTL +
@@ -86,13 +86,13 @@ struct DelayQueueOptions {
   std::uint64_t max_length = 0;
   std::uint64_t max_length_bytes = 0;
 
-  // False: nothing is declared, for users without the right to configure. Delay queues, their
-  // exchanges and the parked queue must exist (`retryq plan --definitions` writes a file to
+  // False: the client declares nothing, for users without the right to configure. Delay queues,
+  // their exchanges and the parked queue must exist (`retryq plan --definitions` writes a file to
   // import). Delay queues must be named `<prefix>.<milliseconds>`, or
   // `<prefix>.<milliseconds>.<work queue>.q` if they are quorum queues that are not shared, and
-  // must have that TTL and no x-expires: so their leases do not end, and they do not rotate. The
-  // options above are then ignored, except `prefix`, `queue_type` and `share`. A missing queue is
-  // reported (kDeclareFailed), and its messages stay unacked.
+  // must have that TTL and no x-expires. Their leases therefore do not end, and they do not rotate.
+  // The options above are then ignored, except `prefix`, `queue_type` and `share`. A missing queue
+  // is reported (kDeclareFailed), and its messages stay unacked.
   bool declare = true;
 
   // How long to wait for the confirm of a publish before its result counts as unknown and the
@@ -113,10 +113,10 @@ RETRYQ_EXPORT absl::Status ValidateLease(absl::Duration longest_delay,
                                          const DelayQueueOptions& options,
                                          const std::string& field = "retry.backoff.max");
 
-// How long after its declare a classic queue for `delay` is published into.
+// How long after its declare retryq publishes to a classic queue for `delay`.
 RETRYQ_EXPORT absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options);
 
-// How long a quorum queue for `delay` is published into before the next one replaces it: delay +
+// How long retryq publishes to a quorum queue for `delay` before the next one replaces it: delay +
 // outage, in whole milliseconds, rounded up.
 RETRYQ_EXPORT absl::Duration EpochLength(absl::Duration delay, const DelayQueueOptions& options);
 

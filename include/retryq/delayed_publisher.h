@@ -17,9 +17,9 @@ struct DelayedPublisherOptions {
   Duration deadline = absl::Seconds(30);
 };
 
-// Publishes messages that arrive later, in any queue or through any exchange, with confirms, on
-// plain queues and without a plugin. PublishOptions documents the delays, Client::Publish the
-// results.
+// Publishes messages that arrive later, in any queue or through any exchange. Uses publisher
+// confirms and ordinary queues, and no plugin. PublishOptions documents the delays, Client::Publish
+// the results.
 //
 //   DelayedPublisher publisher(client);
 //   publisher.PublishAfter({.routing_key = "orders", .body = "42"}, absl::Minutes(10), done);

@@ -26,8 +26,9 @@ class AttemptTrace;  // retryq/tracing.h
 // dead-lettering add (`x-retry-…` as listed in doc/on_the_wire.md, `x-death`, `x-first-death-*`,
 // `x-last-death-*`, `x-delivery-count`, `x-acquired-count`) are left out, so that a handler that
 // publishes the message elsewhere does not forward them by accident. An application's own headers
-// named `x-retry-…` are included. A view, as cheap as a pointer: it and everything that it returns,
-// except by `Decode`, live as long as any copy of its Delivery. Thread-safe for reading.
+// named `x-retry-…` are included. A view, as cheap as a pointer. The view and everything that it
+// returns, except by `Decode`, are valid as long as any copy of its Delivery exists. Thread-safe
+// for reading.
 class RETRYQ_EXPORT Headers {
  public:
   explicit Headers(amqp::TableView all) : all_(all) {}
@@ -40,7 +41,7 @@ class RETRYQ_EXPORT Headers {
   // still be forwarded, by `all()`.
   absl::StatusOr<amqp::Table> Decode() const;
 
-  // All headers of the delivery; nothing is left out.
+  // All headers of the delivery, including those of retrying and dead-lettering.
   amqp::TableView all() const { return all_; }
 
   // Returns whether the header of this name is left out.
@@ -50,9 +51,9 @@ class RETRYQ_EXPORT Headers {
   amqp::TableView all_;
 };
 
-// The body of a delivery: a std::string_view that also converts to std::string, and to
-// absl::string_view and what is made of one, such as the arguments of absl::StrCat, if Abseil was
-// built with a string_view of its own, as on Debian 12.
+// The body of a delivery: a std::string_view that also converts to std::string, to
+// absl::string_view, and to types that are made of an absl::string_view, such as the arguments of
+// absl::StrCat, if Abseil was built with a string_view of its own, as on Debian 12.
 class BodyView : public std::string_view {
  public:
   using std::string_view::string_view;
@@ -124,9 +125,9 @@ class RETRYQ_EXPORT Delivery {
   std::optional<absl::Time> first_failure() const { return history_.first_failure; }
   std::string_view last_error() const { return history_.last_error; }
 
-  // The id by which an idempotent handler recognizes a message: identical for all copies of it. The
-  // `x-retry-id`, else the message-id; empty if there is neither, which is possible only before the
-  // first failure.
+  // The id by which an idempotent handler recognizes a message: all copies of a message have the
+  // same id. The `x-retry-id`, else the message-id; empty if there is neither, which is possible
+  // only before the first failure.
   std::string_view id() const;
 
   // Whether the broker has delivered this copy before, perhaps to a worker that died.
@@ -134,7 +135,7 @@ class RETRYQ_EXPORT Delivery {
 
   // Whether the outcome will be ignored: the channel or the consumer of the message is gone, and
   // the broker delivers the message again, perhaps to another consumer. A handler that takes long
-  // can check this and give up. Thread-safe.
+  // can check this and stop. Thread-safe.
   bool abandoned() const { return source_->abandoned.load(std::memory_order_relaxed); }
 
   const amqp::MessagePtr& message() const { return message_; }

@@ -19,7 +19,7 @@ struct event_base;
 namespace retryq {
 
 // The event loop of a thread, on libevent. All work of the objects that are made on it runs on the
-// thread that runs the loop. It owns an event_base, or borrows one that already drives the program.
+// thread that runs the loop. It owns an event_base, or borrows one that your program already runs.
 //
 // Must outlive every Client made on it. Not thread-safe except for the executor. While `Run` or
 // `RunUntilSignal` runs on one thread, a call on another thread ends the process (abort) with a
@@ -36,10 +36,10 @@ class RETRYQ_EXPORT EventLoop : public Timers {
  public:
   EventLoop();
   // Uses an event_base of yours, which must outlive the loop. The code that runs the base runs this
-  // loop; `Run…` here runs it too. While the loop exists, the base has a pending event, so that
-  // event_base_dispatch does not return by itself. If your code runs the base, there is nothing
-  // that receives `Fail`, drains or catches signals: make the Client with an Environment and a
-  // `fatal` of your own, as examples/borrowed_event_base does.
+  // loop; so does `Run…` of this class. While the loop exists, the base has a pending event, so
+  // that event_base_dispatch does not return by itself. If your code runs the base, nothing handles
+  // `Fail`, drains, or catches signals: make the Client with an Environment and a `fatal` of your
+  // own, as examples/borrowed_event_base does.
   static EventLoop Borrow(event_base* base);
 
   EventLoop(const EventLoop&) = delete;
@@ -60,7 +60,7 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   //
   // While a callback blocks the loop's thread, the loop cannot take a signal. The process is then
   // ended by the signal when `grace` (at least 5 s) is over, or by another signal that comes a
-  // second later or more. After 5 s a line on stderr says so.
+  // second later or more. After 5 s a line on stderr reports this.
   absl::Status RunUntilSignal(Duration grace = absl::Seconds(25));
 
   // Ends `Run`/`RunUntilSignal` at the end of the current turn, without draining. Has no effect if
@@ -72,8 +72,8 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   void Drain();
 
   // Ends `Run`/`RunUntilSignal`, now or as soon as one is called, with this error, which must not
-  // be ok. Only the first error counts. Nothing reports it if the owner of a borrowed base runs the
-  // base.
+  // be ok. Only the first error counts. If the owner of a borrowed base runs the base, the error is
+  // not reported.
   void Fail(absl::Status error);
 
   // Registers work for the graceful stop. `drain` gets a function that it calls, at most once, when

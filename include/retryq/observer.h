@@ -102,8 +102,8 @@ struct Event {
   // kUnconfirmed: the cause, in one word: "nacked", "timeout", "late", "closed" (the channel) or
   // "lost" (the connection).
   std::string_view cause = {};
-  // kDelivered, if the message has waited: how much later than due it arrived, by this machine's
-  // clock and that of the worker that sent it. Includes the wait in the work queue.
+  // kDelivered, if the message has waited: how late it arrived, by this machine's clock and that of
+  // the worker that sent it. Includes the wait in the work queue.
   std::optional<absl::Duration> lateness = std::nullopt;
   // kHandled, kFailed, kSnoozed and kRequeued, after a call of the handler: the time from the call
   // to its outcome, or the time given to `Outcome::Took`.
@@ -123,9 +123,9 @@ struct Event {
   const Delivery* delivery = nullptr;
 };
 
-// Receives all events. Not owned by its caller, and must outlive it. Called on the loop's thread;
-// must not block or throw. It may call anything, and may destroy the client and its consumers,
-// inside the call; messages that it publishes are sent in the next turn of the loop.
+// Receives all events. The client does not own it; it must outlive the client. Called on the loop's
+// thread; must not block or throw. It may call anything, and may destroy the client and its
+// consumers, inside the call; messages that it publishes are sent in the next turn of the loop.
 class RETRYQ_EXPORT Observer {
  public:
   virtual ~Observer() = default;

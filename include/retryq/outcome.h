@@ -47,10 +47,10 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   // Acks and drops the message, by the handler's decision. The observer receives the reason.
   static Outcome Discard(std::string reason);
 
-  // Requeues the message at once, as if it had not been delivered; no attempt is counted. For a
-  // handler that is about to stop: as long as it keeps consuming, the message is redelivered
-  // immediately. On a broker before 4.3, whose quorum queues count each return, a copy is appended
-  // to the queue instead: see RetryOptions::count_redeliveries.
+  // Requeues the message at once, as if it had not been delivered; no attempt is counted. Use this
+  // only in a handler that is about to stop: while its consumer keeps consuming, the message is
+  // redelivered immediately. On a broker before 4.3, whose quorum queues count each return, a copy
+  // is appended to the queue instead: see RetryOptions::count_redeliveries.
   static Outcome Requeue();
 
   // Delivers the message again after this delay, through delay queues like a retry; no attempt is
@@ -61,9 +61,9 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   // later than `RetryOptions::max_age` allows.
   static Outcome Snooze(Duration delay, std::string reason);
 
-  // Returns this outcome with the time that the handling took, which becomes `Event::handling`: for
-  // a handler that queues messages, for example for its own thread. Without it, `Event::handling`
-  // is the time from the handler's call to the outcome.
+  // Returns this outcome with the time that the handling took, which becomes `Event::handling`. Use
+  // it in a handler that queues messages, for example for its own thread. Without it,
+  // `Event::handling` is the time from the handler's call to the outcome.
   Outcome Took(Duration handling) && {
     took_ = handling;
     return std::move(*this);

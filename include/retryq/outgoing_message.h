@@ -69,8 +69,8 @@ struct OutgoingMessage {
 // When a message is to arrive.
 struct PublishOptions {
   // Delay after the publish; zero or less: none. The exchange or the queue must already exist. If
-  // the exchange leads to no queue when the message is due, the message is dropped, and this is not
-  // reported.
+  // the exchange routes to no queue when the message is due, the message is dropped, and this is
+  // not reported.
   Duration delay = absl::ZeroDuration();
 
   // Instead of `delay`: the message arrives no earlier than this, by this machine's clock. A time
@@ -80,9 +80,9 @@ struct PublishOptions {
   // False: exact, up to ten years, for consumers of retryq. A delay that is not a step of the
   // DelayGrid begins with the longest step that is not longer: the message reaches its queue before
   // it is due, perhaps several times, and the consumers forward it for the rest of the delay
-  // without calling the handler. A consumer that does not use retryq gets the message that early.
-  // Through a named exchange, the message reaches each queue that the exchange leads to, and the
-  // consumers of each queue forward their own copy.
+  // without calling the handler. A consumer that does not use retryq gets the message too early.
+  // Through a named exchange, the message reaches each queue to which the exchange routes it, and
+  // the consumers of each queue forward their own copy.
   //
   // True: the delay is rounded up to a step of the grid, and applies to every consumer; at most
   // DelayGrid::kLongest. The message waits in a single delay queue.

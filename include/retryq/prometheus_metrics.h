@@ -60,7 +60,7 @@ namespace retryq {
 //   retryq_disconnects_total                connections lost
 //
 // Make one object for each client. It must outlive the client, and the registry must outlive it.
-// Events arrive on the loop's thread; the registry can be collected on any.
+// Events arrive on the loop's thread; the registry can be collected on any thread.
 class PrometheusMetrics final : public Observer {
  public:
   explicit PrometheusMetrics(prometheus::Registry& registry);

@@ -14,7 +14,7 @@ namespace retryq {
 // Publishes on a Client from any thread: see Client::publisher. A cheap handle: copies share the
 // client, which need not outlive them. Thread-safe.
 //
-// Every publish is answered, with the results of Client::Publish and these:
+// Every publish gets a result: one of those of Client::Publish, or one of these:
 //
 //   kCancelled            the client or the loop was destroyed or has drained, or the handler that
 //                         published was abandoned; the message may still arrive
@@ -22,8 +22,8 @@ namespace retryq {
 //                         the loop's thread
 //   kFailedPrecondition   PublishAndWait was called on the loop's thread
 //
-// Messages that one thread publishes are sent in this order. On the loop's thread it publishes at
-// once, as Client::Publish does, unless publishes of other threads are on their way.
+// Messages of one thread are sent in the order of their publishes. On the loop's thread it
+// publishes at once, as Client::Publish does, unless publishes of other threads are on their way.
 class RETRYQ_EXPORT Publisher {
  public:
   using Done = absl::AnyInvocable<void(absl::Status) &&>;

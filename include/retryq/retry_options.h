@@ -43,11 +43,12 @@ struct ErrorRule {
   std::optional<OnLimit> on_limit = std::nullopt;
 };
 
-// Which redeliveries count as failures. A message is redelivered if a worker had it and did not
-// settle it: the worker died of it or of another message, or only lost its connection.
+// Which redeliveries count as failures. A message is redelivered if a worker received it and did
+// not settle it: the message or another message killed the worker, or the worker only lost its
+// connection.
 enum class CountRedeliveries {
   kWhereCounted,  // those from quorum queues, which count them (`x-delivery-count`)
-  kAlways,        // also those from classic queues, as one each: these only set `redelivered`
+  kAlways,        // also those from classic queues, one failure each: these only set `redelivered`
   kNever,
 };
 
@@ -56,9 +57,9 @@ struct RetryOptions {
   BackoffOptions backoff = {};
 
   // Maximum number of handler calls for one message in one queue, including the first. 0:
-  // unlimited. A message keeps its count for a queue while other queues have it: so if dead-letter
-  // exchanges lead it back, however often, the handler is called at most this many times in each
-  // queue that it reaches, and then the message is parked (or discarded) when it returns. With
+  // unlimited. A message keeps its count for a queue while it is in other queues. So even if
+  // dead-letter exchanges return it again and again, the handler is called at most this many times
+  // in each queue that it reaches; then the message is parked (or discarded) when it returns. With
   // `share_retries`, each failure sends a message to all of n queues, and the total number of calls
   // is at most n + n^2 + … with `max_attempts` terms.
   std::uint64_t max_attempts = 25;
@@ -69,19 +70,20 @@ struct RetryOptions {
   OnLimit on_limit = OnLimit::kPark;
 
   // A message that kills its worker is redelivered without a counted failure, and kills the next
-  // worker. If redeliveries count, each one is a failure, and `on_limit` applies to the one that
-  // reaches `max_attempts`, without another call of the handler. kAlways: a message that a classic
-  // queue redelivers is retried, with the delay that it would have after a failure, before the
-  // handler gets it again. Messages that a worker had prefetched when it died or lost its
-  // connection count as well, and can be given up together with the message that killed the worker:
-  // if messages kill workers, keep `prefetch` small, and `max_attempts` above the number of
-  // connections that are lost in a message's life.
+  // worker. If redeliveries count, each redelivery is a failure; when one reaches `max_attempts`,
+  // `on_limit` applies without another call of the handler. kAlways: a message that a classic queue
+  // redelivers is retried, with the delay that it would have after a failure, before the handler
+  // gets it again. Messages that a worker had prefetched when it died or lost its connection count
+  // as well, and can be given up together with the message that killed the worker: if messages kill
+  // workers, keep `prefetch` small, and `max_attempts` above the number of lost connections that a
+  // message may see.
   //
   // A handler that exceeds the broker's consumer timeout counts, too. RabbitMQ 4.3 and newer do not
-  // count it: the consumer itself does, from memory, when the message is delivered to it again;
-  // with several workers, each further one may call its handler once or twice more. Requeued
-  // messages (Outcome::Requeue, a graceful stop) never count: if a broker before 4.3 would count a
-  // requeue, the message returns as a copy to the end of the queue, except under a resource alarm.
+  // count it. The consumer itself remembers the timeout, and counts it when the message is
+  // delivered to it again; with several workers, each further worker may call its handler once or
+  // twice more. Requeued messages (Outcome::Requeue, a graceful stop) never count: if a broker
+  // before 4.3 would count a requeue, the message returns as a copy to the end of the queue, except
+  // under a resource alarm.
   CountRedeliveries count_redeliveries = CountRedeliveries::kWhereCounted;
 
   // Headers with a failure count from the retry system that was used before: "x-retry-count",
@@ -94,7 +96,7 @@ struct RetryOptions {
   //
   // A name that is not a header is a path into nested tables, its keys separated by dots:
   // "rascal.recovery.orders.republished". A key may contain dots: in each table, from the headers
-  // down, the longest key with which the rest of the path begins is followed. At most 32 levels.
+  // down, retryq follows the longest key with which the rest of the path begins. At most 32 levels.
   std::vector<std::string> earlier_counts = {};
 
   // Returns whether an error is permanent, so that retrying cannot fix it: these messages are given
@@ -123,10 +125,10 @@ struct RetryOptions {
 RETRYQ_EXPORT absl::Status Validate(const RetryOptions& options,
                                     const std::string& field = "retry");
 
-// How long a message waits for its next attempt after `failure`; nullopt if it is given up, after
-// an error that is not retried or at a limit. Consumers use this; callers can predict with it what
-// consumers will do. Calls the options' functions, and `random` if the delay has a random part.
-// Needs valid options.
+// Returns how long a message waits for its next attempt after `failure`; nullopt if it is given up,
+// after an error that is not retried or at a limit. Consumers use this function, so callers can
+// predict their decisions with it. Calls the options' functions, and `random` if the delay has a
+// random part. Needs valid options.
 RETRYQ_EXPORT std::optional<absl::Duration> NextRetry(const RetryOptions& options,
                                                       const Failure& failure, Random& random);
 

@@ -15,8 +15,8 @@ namespace retryq {
 // Move-only. If it is dropped unsettled, the message is retried, with an error that reports this:
 // losing the handle never loses a message.
 //
-// Thread-safe to this extent: any one thread may settle or drop it, at any time, even after the
-// consumer or the loop is gone (this has no effect then: the broker requeues the message).
+// May be settled or dropped on any thread, but by one thread only, at any time. After the consumer
+// or the loop was destroyed this has no effect: the broker requeues the message.
 class RETRYQ_EXPORT Settlement {
  public:
   // `settle` is called once on the executor's loop. Retrier makes settlements; tests of handlers
@@ -34,7 +34,7 @@ class RETRYQ_EXPORT Settlement {
   // inside the handler.
   void Settle(Outcome outcome) &&;
 
-  // Explains what to write for a settlement that is a variable.
+  // The compiler rejects a settlement that is a variable, and prints what to write instead.
   template <bool kIsTemporary = false>
   void Settle(const Outcome& outcome) &;
 

@@ -20,14 +20,14 @@
 namespace retryq {
 
 // The headers that a tracer adds to a message before it is published. Values are sent as long
-// strings. The headers of a message must fit into a frame (frame_max, 128 KiB by default), with
-// these.
+// strings. All headers of a message, including these, must fit into a frame (frame_max, 128 KiB by
+// default).
 class RETRYQ_EXPORT TraceHeaders {
  public:
   static constexpr std::size_t kMostHeaders = 8;
   static constexpr std::size_t kMostBytes = 2048;  // of all names and values
 
-  // Takes any header that is not refused below.
+  // Accepts any header that `Set` does not refuse.
   TraceHeaders() = default;
   // `is_taken` returns whether the message has, or must not have, a header of this name.
   explicit TraceHeaders(std::function<bool(std::string_view name)> is_taken)
@@ -39,7 +39,7 @@ class RETRYQ_EXPORT TraceHeaders {
   // which only copies have, and which each copy may replace;
   // if RabbitMQ sets the header (`x-death`, `x-delivery-count`, …) or routes by it (`CC`, `BCC`);
   // if the name is empty, longer than 255 bytes or contains NUL; or if a limit above is exceeded.
-  // For a copy that is published as its message came, it always returns false.
+  // For a copy that must equal the original message, it always returns false.
   bool Set(std::string_view name, std::string_view value);
 
   const amqp::Table& added() const { return added_; }
@@ -76,8 +76,9 @@ class RETRYQ_EXPORT AttemptTrace {
   virtual ~AttemptTrace();
 
   // Called just before the handler, on its thread. The scope, which may be null, is destroyed on
-  // that thread when the call returns. A handler that is a coroutine has a scope each time that it
-  // continues. Not called if the message is requeued before a thread has taken it. Must not throw.
+  // that thread when the call returns. For a handler that is a coroutine, a new scope is made each
+  // time that the coroutine continues. Not called if the message is requeued before a thread has
+  // taken it. Must not throw.
   virtual std::unique_ptr<Scope> Enter(const Delivery& /*delivery*/) { return nullptr; }
 
   // Called once on the loop's thread, when the handler's outcome is known and the next step is
@@ -105,16 +106,16 @@ class RETRYQ_EXPORT Tracer {
  public:
   virtual ~Tracer();
 
-  // The handler is about to be called, or waits for a thread. Returns what becomes
-  // `Delivery::trace()`; null to not trace this attempt.
+  // The handler is about to be called, or waits for a thread. The result becomes
+  // `Delivery::trace()`; return null to not trace this attempt.
   virtual std::shared_ptr<AttemptTrace> OnAttempt(const Delivery& /*delivery*/) { return nullptr; }
 
   // A copy of a delivery is about to be published. `kind` is the event that follows when it is
   // confirmed: kRetried, kSnoozed, kForwarded, kMoved, kRequeued or kParked. If there was an
   // attempt, `delivery.trace()` is that of its end. Called again if the copy must be published to
-  // another destination, or again after a pause; the headers of the last call count. They are left
-  // out if they do not fit beside those that retryq needs. Not called for a body that is parked
-  // while it arrives (ConsumerOptions::max_body).
+  // another destination, or again after a pause; the headers of the last call count. The tracer's
+  // headers are omitted if they do not fit into the frame together with those that retryq needs.
+  // Not called for a body that is parked while it arrives (ConsumerOptions::max_body).
   virtual void OnCopy(const Delivery& /*delivery*/, EventKind /*kind*/, TraceHeaders& /*headers*/) {
   }
 
@@ -122,9 +123,9 @@ class RETRYQ_EXPORT Tracer {
   // thread than the loop's. Called on that thread.
   virtual std::shared_ptr<void> Context() { return nullptr; }
 
-  // A message is about to be published by Client::Publish or a Publisher. `context` is what
-  // `Context` returned; null if the publish was made on the loop's thread. Not called for a publish
-  // that is refused at once. Returns null to not trace it.
+  // A message is about to be published by Client::Publish or a Publisher. `context` is the result
+  // of `Context`; null if the publish was made on the loop's thread. Not called for a publish that
+  // is refused at once. Returns null to not trace it.
   virtual std::unique_ptr<PublishTrace> OnPublish(const OutgoingMessage& /*message*/,
                                                   const PublishOptions& /*options*/,
                                                   const std::shared_ptr<void>& /*context*/,

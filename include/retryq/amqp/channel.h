@@ -16,7 +16,7 @@
 
 namespace retryq::amqp {
 
-// Why a channel is closed.
+// The reason why a channel was closed.
 struct ChannelError {
   // kNotFound (404), kFailedPrecondition (406), kResourceExhausted (406 if a limit of queues or
   // exchanges is reached), kPermissionDenied (403), kAborted (405), otherwise kUnavailable. The
@@ -34,8 +34,8 @@ class RETRYQ_EXPORT BodySink {
  public:
   virtual ~BodySink() = default;
 
-  // Whether the sink accepts nothing for now. The connection then reads nothing, and soon asks
-  // again.
+  // Returns whether the sink cannot accept data now. The connection then stops reading, and soon
+  // asks again.
   virtual bool IsFull() = 0;
   virtual void Add(std::string_view part) = 0;
 };
@@ -51,8 +51,8 @@ class RETRYQ_EXPORT ChannelListener {
   // A delivery has begun to arrive, and its body of `size` bytes follows: `message` is complete
   // except the body, with `left_out` set if the body is larger than ConsumeParams::max_body.
   // OnDelivery follows once the whole body has arrived. If this returns null, the body is kept in
-  // memory, or left out; otherwise it is left out of memory and passed to the sink. Not called for
-  // bodies of less than kLeastAnnounced bytes that are not left out.
+  // memory, or dropped if `left_out` is set; otherwise the body is passed to the sink and not kept.
+  // Not called for bodies of less than kLeastAnnounced bytes that are not left out.
   static constexpr std::uint64_t kLeastAnnounced = std::uint64_t{32} << 10;
   virtual std::shared_ptr<BodySink> OnBody(const MessagePtr& /*message*/, std::uint64_t /*size*/) {
     return nullptr;
@@ -67,8 +67,8 @@ class RETRYQ_EXPORT ChannelListener {
   virtual void OnChannelClosed(const ChannelError& why) = 0;
 };
 
-// A channel of a Connection. It can be used as soon as it is made: calls are sent at once, after
-// the opening, and the broker replies in order. If the broker refuses a call, it closes the
+// A channel of a Connection. It can be used as soon as it is made: calls are sent at once, right
+// after channel.open, and the broker replies in order. If the broker refuses a call, it closes the
 // channel; all open calls on it get the error, and later calls get kUnavailable.
 //
 // No function calls back before it returns. Destroying the channel closes it on the broker, which
@@ -90,7 +90,7 @@ class RETRYQ_EXPORT Channel {
   Channel& operator=(const Channel&) = delete;
 
   // Closes the channel on the broker after all earlier calls, including acks, and calls `closed`
-  // when the broker has replied or the connection is gone. No other call comes after; open
+  // when the broker has replied or the connection is gone. Make no other call afterwards; open
   // callbacks are dropped without being called. May be called again: each `closed` is called.
   void Close(std::function<void()> closed);
 
@@ -104,7 +104,7 @@ class RETRYQ_EXPORT Channel {
                     std::function<void(absl::StatusOr<DeclareOk>)> done);
   void BindQueue(std::string_view queue, std::string_view exchange, std::string_view routing_key,
                  const Table& arguments, Done done);
-  // Both return the number of messages deleted. A queue that does not exist counts as deleted.
+  // Both return the number of deleted messages. A queue that does not exist counts as deleted.
   void DeleteQueue(std::string_view queue, std::function<void(absl::StatusOr<std::uint32_t>)> done);
   void PurgeQueue(std::string_view queue, std::function<void(absl::StatusOr<std::uint32_t>)> done);
 
@@ -135,15 +135,16 @@ class RETRYQ_EXPORT Channel {
   // Has no effect on a closed channel.
   void AddBody(std::string_view part);
 
-  // Unacked deliveries at a time for each consumer started from now on; 0: unlimited.
+  // Sets the prefetch of each consumer that is started from now on: unacked deliveries at a time;
+  // 0: unlimited.
   void Qos(std::uint16_t prefetch, Done done);
 
   // Starts a consumer and returns its tag. `params.prefetch` is ignored, see `Qos`;
   // `params.max_body` applies to all consumers of the channel. A delivery of more than 512 MiB,
   // which RabbitMQ cannot be configured to carry, closes the channel.
   void Consume(const ConsumeParams& params, std::function<void(absl::StatusOr<std::string>)> done);
-  // Once `done` is called, the consumer gets no more deliveries, and any that still arrive are
-  // requeued; acks still work.
+  // Once `done` is called, the consumer gets no more deliveries, and deliveries that still arrive
+  // are requeued. Earlier deliveries can still be acked.
   void Cancel(std::string_view consumer_tag, Done done);
 
   // Settle a delivery of this channel, by the broker's number; other numbers are ignored. Sent at

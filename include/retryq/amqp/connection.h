@@ -26,11 +26,12 @@ class RETRYQ_EXPORT ConnectionListener {
   // Channels can be opened from now on.
   virtual void OnOpen() = 0;
 
-  // The connection was lost, or no endpoint could be connected to. The listeners of its channels
-  // are called after this. kUnauthenticated: wrong user or password. kPermissionDenied: no right to
-  // the vhost. kNotFound: no such vhost. kInvalidArgument: the options cannot be used, or the login
-  // does not fit into a frame. kUnavailable: everything else; if the broker violates the protocol,
-  // the message names the frame. The connection makes another attempt by itself.
+  // The connection was lost, or a round of attempts could connect to no endpoint. The listeners of
+  // its channels are called after this. kUnauthenticated: wrong user or password.
+  // kPermissionDenied: no right to the vhost. kNotFound: no such vhost. kInvalidArgument: the
+  // options cannot be used, or the login does not fit into a frame. kUnavailable: everything else;
+  // if the broker violates the protocol, the message names the frame. The connection tries again by
+  // itself.
   virtual void OnLost(const absl::Status& why) = 0;
 
   // A resource alarm: the broker reads nothing until the alarm is over.
@@ -56,8 +57,8 @@ class RETRYQ_EXPORT Connection {
   Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener,
              OptionsSource source = nullptr);
   // Sends connection.close without waiting for the reply. Listeners of channels are not called.
-  // RabbitMQ may ignore what was sent just before, including acks, because it stops at once when it
-  // sees that a connection has ended: it then delivers these messages again. `Close` waits until
+  // RabbitMQ may ignore data that was sent just before, including acks, because it stops reading at
+  // once when a connection has ended: it then delivers these messages again. `Close` waits until
   // the broker has read everything.
   ~Connection();
   Connection(const Connection&) = delete;
@@ -75,8 +76,8 @@ class RETRYQ_EXPORT Connection {
   // Has no effect if there is no connection.
   void Reconnect(const absl::Status& why);
 
-  // Tells the connection that it has been useful: if it is lost, however soon, the next attempt is
-  // made after the first pause.
+  // Reports that the connection has been useful: if it is lost, however soon, the next attempt is
+  // made after the shortest pause.
   void RestartPauses();
 
   // Replaces the password, for example for a token that expires: at once for future connections,
@@ -87,8 +88,9 @@ class RETRYQ_EXPORT Connection {
   void UpdateSecret(std::string secret, std::function<void(absl::Status)> done);
 
   // Accumulates received data for as long as `leader` does (ConnectionOptions::read_coalescing).
-  // For two connections of one loop that messages pass in turn: data received on both is then
-  // handled in one turn. `leader` may be destroyed first; it must not follow this connection.
+  // Use this for two connections of one loop that each message passes one after the other: data
+  // received on both is then handled in one turn. `leader` may be destroyed first; it must not
+  // follow this connection.
   void FollowPaceOf(const Connection& leader);
 
   // Opens a new channel; `listener` must outlive it. If there is no connection, or no channel
@@ -102,7 +104,7 @@ class RETRYQ_EXPORT Connection {
   // "3.10.8"; the version of the last connection's broker, empty before the first.
   std::string server_version() const;
 
-  // Bytes that are written and that the operating system has not taken yet.
+  // Bytes that were written, but that the operating system has not accepted yet.
   std::size_t unsent_bytes() const;
 
  private:

@@ -33,8 +33,8 @@ struct TlsOptions {
   // Empty: those of the system.
   std::string ca_file = {};
 
-  // The client's certificate, followed by those between it and its authority, and its private key,
-  // which must not be encrypted. Set both or neither.
+  // The client's certificate, followed by the intermediate certificates, and its private key, which
+  // must not be encrypted. Set both or neither.
   std::string cert_file = {};
   std::string key_file = {};
 
@@ -94,7 +94,7 @@ struct ConnectionOptions {
   Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
   // Largest frame to request, in bytes: 8192 … 1 MiB. The smaller of this and the broker's is used.
-  // Zero: the broker's, up to 1 MiB, which is never exceeded.
+  // Zero: the broker's, up to 1 MiB.
   std::uint32_t frame_max = 131072;
 
   // The largest frame before the login, which client and broker cannot negotiate: the broker's
@@ -113,13 +113,13 @@ struct ConnectionOptions {
   Duration reconnect_max = absl::Seconds(10);
 
   // Maximum time for which received data may accumulate under load before it is read, so that it is
-  // handled in fewer and larger turns, which use less CPU time. It never accumulates for so long
-  // that more than a quarter of the prefetch, or of the unconfirmed publishes, would arrive (an
-  // eighth if TCP's handshake took 250 µs or more, because transmission adds to the time), so that
-  // the broker always has enough to do. The limit is four times as long if everything waits for the
-  // broker: with a handshake below 250 µs, while a prefetch is used up and half of it or more waits
-  // for confirms. Data does not accumulate with a prefetch below 20 (40 if the handshake took 250
-  // µs or more), at low load, or with TLS. 0 to 20 ms; below 250 µs it never accumulates.
+  // handled in fewer and larger turns, which use less CPU time. Data accumulates for less time than
+  // a quarter of the prefetch, or of the unconfirmed publishes, takes to arrive (an eighth if TCP's
+  // handshake took 250 µs or more, because transmission adds to the time), so that the broker
+  // always has enough to do. The limit is four times as long if everything waits for the broker:
+  // with a handshake below 250 µs, while a prefetch is used up and half of it or more waits for
+  // confirms. Data does not accumulate with a prefetch below 20 (40 if the handshake took 250 µs or
+  // more), at low load, or with TLS. 0 to 20 ms; with less than 250 µs, data never accumulates.
   Duration read_coalescing = absl::Milliseconds(2);
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;

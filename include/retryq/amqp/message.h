@@ -11,7 +11,8 @@
 namespace retryq::amqp {
 
 // Identifies one delivery to the broker. The generation distinguishes tags of an earlier connection
-// or channel: acks of those are dropped, because the broker has already requeued the messages.
+// or channel: acks with such tags are dropped, because the broker has already requeued the
+// messages.
 struct DeliveryTag {
   std::uint64_t generation = 0;  // of the channel that delivered it, never reused
   std::uint64_t tag = 0;         // the broker's number on that channel, from 1
@@ -24,8 +25,8 @@ struct Message {
   DeliveryTag delivery_tag;
   bool redelivered = false;
 
-  // Storage that the views may point into. A message that was received has its names, its content
-  // header and a small body in other memory, which lives as long.
+  // Storage that the views may point into. A received message keeps its names, its content header
+  // and a small body in other memory, which lives as long as the object.
   std::string storage;  // exchange, routing key and content header: see `SetHead`
   std::string content;  // a body
 
@@ -36,13 +37,13 @@ struct Message {
   std::string_view body;
 
   // Above 0: the size of a body that is larger than ConsumeParams::max_body, or than the available
-  // memory. It was read and not kept: `body` is empty.
+  // memory. That body was read but not kept: `body` is empty.
   std::uint64_t left_out = 0;
 
   // The result if the body was forwarded as it arrived (SubscriptionListener::PassOn). True: the
   // broker has confirmed the copy, and not returned it.
   bool passed_on = false;
-  // Otherwise the reason; empty if forwarding was not attempted.
+  // The reason why the body was not forwarded; empty if forwarding was not attempted.
   std::string not_passed_on;
   // The broker refused the copy, and would refuse it again.
   bool refused = false;

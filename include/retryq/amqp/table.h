@@ -23,9 +23,9 @@ namespace retryq::amqp {
 
 // AMQP 0-9-1 field tables ("headers", "arguments") in two forms.
 //
-// `TableView` is the form in which this library passes tables on: the encoded bytes as the broker
-// sent them, walked by length and without recursion, so that a header that is only forwarded keeps
-// its wire type to the byte, whatever its type and nesting.
+// `TableView` is the form in which this library forwards tables: the encoded bytes as the broker
+// sent them, walked by length and without recursion, so that a forwarded header keeps its bytes and
+// its wire type, whatever its type and nesting.
 //
 // `Table` is the decoded form, for arguments that the library writes and for headers that the
 // caller wants to read. Decoding more than `kMaxTableDepth` levels fails with a Status: RabbitMQ
@@ -151,7 +151,7 @@ class RETRYQ_EXPORT Table {
   // Appends without checking for an earlier field of that name.
   void Append(std::string_view name, Value value);
 
-  // The first field of that name; nullptr if there is none.
+  // Returns the first field of that name; nullptr if there is none.
   const Value* Find(std::string_view name) const;
 
   const std::vector<Field>& fields() const { return fields_; }

@@ -27,7 +27,7 @@ struct QueueDeclaration {
   amqp::Table arguments = {};
 };
 
-// An exchange to declare and to bind to the queue that is declared with it.
+// An exchange to declare, and to bind to the queue that is declared with it.
 struct ExchangeDeclaration {
   std::string name;
   std::string type = "fanout";
@@ -85,8 +85,8 @@ struct ConsumeParams {
   amqp::Table arguments = {};
   // Bytes. A larger body is not kept in memory: see amqp::Message::left_out. 0: 512 MiB; a broker
   // that sends more violates the protocol. All bodies of the consumer in memory together take at
-  // most twice this; bodies below 32 KiB do not count. Further messages are requeued, and no more
-  // are requested until half of that memory is free; then fewer at a time.
+  // most twice this; bodies below 32 KiB do not count. Further messages are requeued, and none is
+  // requested until half of that memory is free; then fewer at a time.
   std::uint64_t max_body = 0;
   bool exclusive = false;  // refused while the queue has another consumer, and refuses others
 };
@@ -102,7 +102,7 @@ class RETRYQ_EXPORT SubscriptionListener {
 
   virtual void OnDelivery(amqp::MessagePtr message) = 0;
 
-  // A delivery begins to arrive whose body is larger than ConsumeParams::max_body (see its
+  // A delivery has begun to arrive, and its body is larger than ConsumeParams::max_body (see
   // `left_out`). Return true to forward the body as it arrives, in a publish of `copy`; fill in
   // `copy` except its body; the views are read right after the call. OnDelivery follows when that
   // publish has ended, and the message has the result. A broker is not required to call this.
@@ -113,7 +113,7 @@ class RETRYQ_EXPORT SubscriptionListener {
   // There are no deliveries for now: the connection was lost (kUnavailable), the channel was closed
   // (kNotFound: no such queue; kPermissionDenied; …), the connection was closed because the broker
   // failed on a message of the queue (kInternal: 541), or the broker cancelled the consumer
-  // (kAborted). The broker has requeued unacked messages, and their tags are invalid. The
+  // (kAborted). The broker has requeued the unacked messages; their tags are invalid now. The
   // subscription retries by itself, with growing pauses.
   virtual void OnInterrupted(const absl::Status& why) = 0;
 };
@@ -124,9 +124,9 @@ class RETRYQ_EXPORT Subscription {
  public:
   virtual ~Subscription() = default;
 
-  // Asks the broker to send no more. Calls `cancelled` once no more deliveries can arrive (soon, if
-  // it is not subscribed now). Acks still work afterwards. The subscription does not subscribe
-  // again by itself until `Resume`.
+  // Asks the broker to send no more deliveries. Calls `cancelled` once none can arrive any more; if
+  // the consumer is not subscribed now, soon. Acks still work afterwards. The subscription does not
+  // subscribe again by itself until `Resume`.
   virtual void Cancel(std::function<void()> cancelled) = 0;
 
   // Subscribes again after `Cancel`, on the same channel: earlier tags stay valid. From now on
@@ -154,7 +154,7 @@ class RETRYQ_EXPORT BrokerListener {
   // reconnects by itself with growing pauses.
   virtual void OnLost(const absl::Status& why) = 0;
   // connection.blocked or unblocked: a resource alarm. RabbitMQ reads messages that are published
-  // during the alarm only once it is over, so it is better to publish none.
+  // during the alarm only when the alarm is over, so publish none.
   virtual void OnBlocked(bool blocked, std::string_view reason) = 0;
 };
 
@@ -214,11 +214,11 @@ class RETRYQ_EXPORT Broker {
   virtual void Reconnect(const absl::Status& /*why*/) {}
 
   // Sends all pending data, closes the connections in order and calls `closed` when this is done or
-  // has proved impossible. No other callback comes after it.
+  // has proved impossible. No other callback is called afterwards.
   virtual void Close(std::function<void()> closed) = 0;
 
-  // Bytes that were written for publishing and that the network has not taken yet: publishing while
-  // this is high fills the memory. 0 if unknown.
+  // Bytes that were written for publishing, but that the network has not accepted yet. Publishing
+  // while this is high uses more and more memory. 0 if unknown.
   virtual std::size_t unsent_bytes() const { return 0; }
 
   // Largest payload of a content header frame that may be sent (negotiated frame_max minus 8); the

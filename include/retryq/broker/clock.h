@@ -22,7 +22,7 @@ class RETRYQ_EXPORT Clock {
   virtual absl::Time Now() const = 0;
 
   // Time since the machine booted, including time in which it was suspended (CLOCK_BOOTTIME). Never
-  // steps; used for leases and deadlines.
+  // changed by setting the clock; used for leases and deadlines.
   virtual absl::Duration SinceBoot() const = 0;
 
   // Both times, for callers that need both: an implementation may read its clock once instead of

@@ -12,14 +12,14 @@ namespace retryq {
 // The TTLs of the delay queues for arbitrary delays: every delay is a sum of these TTLs. A message
 // first waits in the queue of the longest step that is not longer than its delay, then in that of
 // the longest step that is not longer than the rest, and so on; a consumer itself waits for a rest
-// that is shorter than kShortestHop. So each message arrives to the millisecond after a few hops,
-// and there are never more queues than steps.
+// that is shorter than kShortestHop. So each message arrives after a few hops, exact to the
+// millisecond, and there are never more queues than steps.
 //
 // The grid has half of `max_delay_queues` steps, 16 to 64; the other half is for the exact delays
-// of policies. Without those (`exact_queues`), the grid gets the whole number. It depends on that
-// number alone: clients with the same number share all queues, and because each smaller grid is
-// part of each larger one, clients with different numbers share the common ones. Immutable, and
-// therefore thread-safe.
+// of policies. Without exact delays (`exact_queues`), the grid has up to `max_delay_queues` steps.
+// The grid depends on that number alone: clients with the same number share all queues, and because
+// each smaller grid is part of each larger one, clients with different numbers share the common
+// ones. Immutable, and therefore thread-safe.
 //
 // Mean and worst number of hops for a random delay below the one in the heading, calculated over
 // every millisecond, for steps of one ratio, for the digits of one base (1 to b - 1 times 20 ms ·
@@ -44,7 +44,8 @@ class RETRYQ_EXPORT DelayGrid {
   // The longest step.
   static constexpr absl::Duration kLongest = absl::Hours(24 * 30);
 
-  // The consumer itself waits for a shorter rest: another publish would take about as long.
+  // If the rest is shorter, the consumer itself keeps the message until it is due: another publish
+  // would take about as long.
   static constexpr absl::Duration kShortestHop = absl::Milliseconds(20);
 
   // `exact_queues`: see DelayQueueOptions.

@@ -29,7 +29,8 @@ struct DelayTarget {
 // The declaration that a client makes for the queue of this delay (whole milliseconds above zero):
 // the queue, and the fanout exchange of the same name, bound to it. For tools that create delay
 // queues in advance: if `options.declare` is false, it is the queue that the client expects to
-// exist, without x-expires. For quorum queues that rotate: the first of the four. Thread-safe.
+// exist, without x-expires. For quorum queues that rotate, returns the first of the four.
+// Thread-safe.
 RETRYQ_EXPORT DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
                                                   const DelayQueueOptions& options);
 

@@ -20,8 +20,8 @@ struct DelayQueueName {
   // The TTL that the queue should have.
   absl::Duration ttl;
 
-  // Belongs to a client with a named work exchange, for messages that did not come through that
-  // exchange.
+  // Whether the queue is for the messages of a client with a named work exchange that did not come
+  // through that exchange.
   bool direct = false;
 
   // Quorum queues: the priority of the messages, 0 to 31, if it is not the default. A quorum queue

@@ -18,7 +18,7 @@ class RETRYQ_EXPORT Executor {
   using Work = absl::AnyInvocable<void() &&>;
   virtual void Post(Work work) = 0;
 
-  // The thread that runs the work. The library uses it to find calls on a wrong thread.
+  // The thread that runs the work. The library uses it to detect calls on a wrong thread.
   enum class Thread {
     kUnknown,  // no thread is known to run work now
     kThis,     // the calling thread runs the work now

@@ -70,8 +70,8 @@ struct RetrierOptions {
   std::vector<std::string> former_queues = {};
 };
 
-// Wraps a consumer callback of yours so that failures are retried, for programs that use their own
-// Broker. `Client::Consume` does this and also consumes.
+// Wraps the consumer callback of a program that uses its own Broker, so that failures are retried.
+// `Client::Consume` does this and also consumes.
 //
 // Delivery guarantee: at least once. Each delivery ends in exactly one Ack or Reject at the broker,
 // after its copy, if it needs one, is confirmed and not returned.
@@ -109,24 +109,24 @@ class RETRYQ_EXPORT Retrier {
   DeliveryHandler Wrap(Handler handler);
   DeliveryHandler Wrap(AsyncHandler handler);
   // For a handler that blocks: it is called on `threads`, for several messages at once if there are
-  // several threads. Objects that the handler captures must outlive its last call. Work that
-  // `threads` drops without running it leaves its delivery open.
+  // several threads. Objects that the handler captures must outlive its last call. If `threads`
+  // drops work without running it, the delivery stays open.
   DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads);
 
   // Number of deliveries received and not yet settled, including those whose copies are in flight.
   std::size_t open() const;
 
-  // Number of open deliveries that are with the handler or on their way to it.
+  // Number of open deliveries whose handler is running or about to be called.
   std::size_t handling() const;
 
   // Drops all open deliveries, because their channel is gone and the broker has requeued them. The
   // outcomes of their handlers are ignored.
   void Abandon();
   // Like `Abandon()`, with the reason, as in SubscriptionListener::OnInterrupted. kAborted: the
-  // broker has ended the consumer, and a message that its handler had for the whole consumer
-  // timeout counts as failed once, when it is delivered again: RetryOptions::count_redeliveries.
-  // kInternal: the broker has failed on another message, and the redelivery of the open ones does
-  // not count.
+  // broker has cancelled the consumer. A message that its handler had for the whole consumer
+  // timeout counts as failed once, when it is delivered again: see
+  // RetryOptions::count_redeliveries. kInternal: the broker has failed on another message, and the
+  // redelivery of the open ones does not count.
   void Abandon(const absl::Status& why);
 
   // Calls `idle` once no delivery is open (in the next turn of the loop, if none is open now). Only

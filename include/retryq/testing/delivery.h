@@ -14,7 +14,7 @@
 
 namespace retryq::testing {
 
-// A message for a handler that a test calls by itself. All members may be left out.
+// A message for a handler that a test calls directly. All members are optional.
 struct DeliveryFields {
   std::string body = {};
   amqp::Table headers = {};
@@ -43,7 +43,7 @@ class RecordedSettlement {
  public:
   RecordedSettlement();
 
-  // Each settlement that it makes replaces the outcome of those before.
+  // Each new settlement replaces the outcome of earlier ones.
   Settlement Make();
 
   // nullopt as long as nothing is settled. A settlement that is dropped has an error that reports

@@ -17,7 +17,7 @@ namespace retryq::testing {
 // to consume, as amqp::MakeBroker uses them. Data sent on a connection arrives in order, after a
 // latency; connections can be cut, and reconnect by themselves.
 //
-// To the broker, its destruction looks like a killed process. Used on one thread.
+// For the broker, destroying this object looks like a killed process. Used on one thread.
 class SimulatedBroker final : public Broker {
  public:
   // `rabbit` must outlive it. Connects at once.

@@ -46,7 +46,7 @@ struct LetGo {
 std::string_view NameOf(LetGo::Cause cause);
 
 // RabbitMQ in memory and in simulated time: a node with one vhost, for any number of clients, each
-// with a SimulatedBroker. It behaves as a real RabbitMQ was measured to behave, above all in
+// with a SimulatedBroker. It behaves like measured real versions of RabbitMQ, above all in
 // dangerous cases:
 //
 //  - x-expires deletes a queue that was not used for that long, with its messages. A declare renews
@@ -55,15 +55,16 @@ std::string_view NameOf(LetGo::Cause cause);
 //    into it are confirmed and lost.
 //  - Messages expire at the head of their queue, at a deadline by the broker's wall clock, and go
 //    to the dead-letter exchange with x-death. Classic queues dead-letter without confirms:
-//    messages that no queue takes are lost. Quorum queues with at-least-once keep these and try
-//    again, 32 per queue at a time: while no queue takes those 32, no other message leaves.
+//    messages that no queue accepts are lost. Quorum queues with at-least-once keep these messages
+//    and try again, 32 per queue at a time: while no queue accepts those 32, no other message
+//    leaves.
 //  - Publishes are confirmed once they are on disk, which takes a moment; mandatory ones are
-//    returned if no queue takes them; a missing exchange closes the channel; a full queue
+//    returned if they match no binding; a missing exchange closes the channel; a full queue
 //    (x-max-length with reject-publish) replies with a nack.
 //  - Consumers have a prefetch; their unsettled messages return to their place in the queue,
 //    redelivered. Quorum queues count this, up to x-delivery-limit; from 4.3 on, messages that the
 //    client requeues or leaves unsettled for too long only raise x-acquired-count.
-//  - A crash loses what is not on disk, and brings back messages that had just left.
+//  - A crash loses messages that are not on disk, and restores messages that had just left.
 //
 // Not simulated: policies, clusters, priorities, exclusive queues, transactions, CC and BCC,
 // streams, users, headers exchanges. Direct, fanout and topic exchanges are simulated.
@@ -79,7 +80,7 @@ std::string_view NameOf(LetGo::Cause cause);
 //   time.Advance(absl::Minutes(10));
 //   EXPECT_EQ(rabbit.Count("orders.parked"), 1U);
 //
-// Depends on no test framework (the example uses one). Not thread-safe.
+// Does not depend on a test framework (the example uses one). Not thread-safe.
 class SimulatedRabbitMq {
  public:
   struct Options {
@@ -141,8 +142,8 @@ class SimulatedRabbitMq {
   // Steps only the broker's wall clock, which determines the deadlines of messages.
   void StepClock(Duration by);
 
-  // State, as an operator sees it. Messages of a queue are ready or unacked; those handed to
-  // consumers come first.
+  // State, as an operator sees it. Messages of a queue are ready or unacked; the unacked ones come
+  // first.
   bool up() const;
   bool HasQueue(std::string_view name) const;
   bool HasExchange(std::string_view name) const;

@@ -17,9 +17,9 @@ namespace retryq::testing {
 
 // Simulated time, which passes only when the test advances it: clocks, timers and the loop's
 // executor in one. Nothing runs except inside `Advance`, `AdvanceToNextTimer` and `RunReady`: on
-// the caller's thread, or on those of `handler_threads`, which these functions wait for until every
-// thread has ended its work or waits in Publisher::PublishAndWait. Used on one thread, except for
-// the executor.
+// the caller's thread, or on the threads of `handler_threads`. These functions wait until each of
+// those threads has finished its work or waits in Publisher::PublishAndWait. Used on one thread,
+// except for the executor.
 //
 //   SimulatedTime time;
 //   SeededRandom random;
@@ -48,8 +48,8 @@ class SimulatedTime final : public Clock, public Timers {
   // before the next timer.
   void Advance(Duration by);
 
-  // Lets time pass until the next timer is due, and fires all timers that are due then. If there is
-  // no timer, runs posted work and returns false.
+  // Advances the time until the next timer is due, and fires all timers that are due then. If there
+  // is no timer, runs posted work and returns false.
   bool AdvanceToNextTimer();
 
   // Runs posted work and timers that are due, without time passing.
