@@ -22,8 +22,8 @@ inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
 // Only on copies that need several delay queues: the rest of the delay when they leave the present
 // queue, in milliseconds.
 inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
-// Only if a message has failed in other queues too: a table with an int64 for each queue, how often
-// it has failed there.
+// Only if a message has failed in other queues too: a table that maps each queue to the number of
+// failures there, an int64.
 inline constexpr std::string_view kRetryElsewhereHeader = "x-retry-elsewhere";
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
@@ -59,7 +59,7 @@ constexpr bool IsRetryHeader(std::string_view name) {
 
 // Whether the header has the trace context of an attempt.
 constexpr bool IsTraceHeader(std::string_view name) {
-  // Most names are told apart by this letter, for each header of each copy.
+  // This letter distinguishes most names; it is compared for each header of each copy.
   return name.size() > kRetryPrefix.size() && name[kRetryPrefix.size()] == 't' &&
          (name == kRetryTraceparentHeader || name == kRetryTracestateHeader);
 }
@@ -76,7 +76,7 @@ constexpr bool IsBrokerHeader(std::string_view name) {
   return IsDeathHeader(name) || name == kDeliveryCountHeader || name == kAcquiredCountHeader;
 }
 
-// Whether the header has more routing keys of the message.
+// Whether the header contains further routing keys of the message.
 constexpr bool IsRoutingHeader(std::string_view name) { return name == "CC" || name == "BCC"; }
 
 }  // namespace retryq

@@ -21,7 +21,7 @@ class RetryId {
     }
   }
 
-  // Valid as long as this object.
+  // Valid as long as this object exists.
   std::string_view text() const { return {digits_.data(), digits_.size()}; }
 
  private:

@@ -12,7 +12,8 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool IsContinuation(char byte) { return (byte & 0xC0) == 0x80; }
 
-// Returns how many bytes at the beginning are ASCII; up to 7 fewer, as it looks at 8 at a time.
+// Returns how many bytes at the beginning are ASCII, or up to 7 fewer, because it checks 8 bytes at
+// a time.
 std::size_t AsciiBeginning(std::string_view text) {
   std::size_t size = 0;
   for (std::uint64_t word = 0; size + sizeof(word) <= text.size(); size += sizeof(word)) {

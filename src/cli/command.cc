@@ -54,7 +54,7 @@ int Fail(const std::string& who, const absl::Status& status) {
   return absl::IsDataLoss(status) ? EX_IOERR : ExitCode(status);
 }
 
-// Each Finish prints what a subcommand returns. Returns the exit code.
+// Each Finish prints the result of a subcommand. Returns the exit code.
 int Finish(const std::string& who, const absl::StatusOr<std::string>& text) {
   if (!text.ok()) return Fail(who, text.status());
   const absl::Status written = text->empty() ? absl::OkStatus() : WriteResult(*text);
@@ -84,7 +84,7 @@ int Run(const std::string& who, const Arguments& arguments) {
 }
 
 // The flags that may follow these arguments of a subcommand, from its parser. Empty if the
-// arguments are not a command of it.
+// arguments do not name a command.
 template <auto kParse>
 std::vector<FlagDescription> FlagsOf(Arguments arguments) {
   arguments.emplace_back(kDescribeFlags);
@@ -97,7 +97,7 @@ absl::Status RunSend(SendOptions options) {
   if (options.lines) return SendLines(options);
   const absl::StatusOr<std::string> sent = Send(std::move(options));
   if (!sent.ok()) return sent.status();
-  // The message is sent, even if this cannot be printed.
+  // The message has been sent, even if this text cannot be printed.
   if (!sent->empty()) Finish("retryq send", EscapedText(*sent) + "\n");
   return absl::OkStatus();
 }
@@ -262,7 +262,7 @@ _retryq() {
 complete -F _retryq retryq
 )";
 
-// To be sourced, or to be found by its name in $fpath.
+// Users source this script, or zsh finds it in $fpath by its name.
 constexpr char kZshScript[] = R"(#compdef retryq
 # zsh completion for retryq, printed by `retryq completions zsh`.
 

@@ -8,7 +8,7 @@
 
 namespace retryq::cli {
 
-// Runs the command with the arguments after `retryq`. Returns the exit code, as in sysexits.h.
+// Runs the command with the arguments after `retryq`. Returns the exit code, by sysexits.h.
 int RunCommand(const std::vector<std::string>& arguments);
 
 // A command for shell completion: retryq itself, or one of its commands.

@@ -6,8 +6,8 @@
 
 namespace retryq {
 
-// A pointer to an object that may be destroyed before the pointer is used: for callbacks that can
-// come late, and for code that calls a caller who may destroy the object. It is made by the
+// A pointer to an object that may be destroyed before the pointer is used: for callbacks that may
+// be called late, and for code that calls user code which may destroy the object. It is made by the
 // object's `Lifeline`. For use on one thread.
 template <typename T>
 class AlivePtr {
@@ -29,8 +29,8 @@ class AlivePtr {
 template <typename T>
 class Lifeline {
  public:
-  // Lives on the stack of the object's own functions, around a call that may destroy the object.
-  // Afterwards it shows whether that has happened. Nested watches end in reverse order.
+  // Exists on the stack of the object's own functions, during a call that may destroy the object.
+  // Afterwards it shows whether the object was destroyed. Nested watches end in reverse order.
   class Watch {
    public:
     explicit Watch(Lifeline& lifeline) : lifeline_(&lifeline), outer_(lifeline.watch_) {

@@ -29,20 +29,20 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 using std::chrono::steady_clock;
 
 constexpr absl::Duration kPatience = absl::Seconds(5);
-// Signals that come together (systemd's SendSIGHUP) are one request to stop.
+// Signals that arrive together (systemd's SendSIGHUP) count as one request to stop.
 constexpr absl::Duration kTogether = absl::Seconds(1);
 
-// What the watching thread is told, besides the numbers of signals.
+// The messages to the watching thread, in addition to the numbers of signals.
 constexpr unsigned char kTaken = 254;
 constexpr unsigned char kRunEnds = 255;
 
-// A handler may run until its signal has another one, so that all it reads is static.
+// A handler may still run until another handler is set, so it reads only static data.
 std::atomic<pid_t> catcher = 0;                  // the process whose loop catches signals
-std::atomic<int> told = -1;                      // leads to the watching thread
+std::atomic<int> told = -1;                      // the pipe to the watching thread
 std::atomic<void (*)(int)> libevents = nullptr;  // libevent's handler, the same for each signal
 
-// The other end of `told`, and the process that made them. It makes the pipe once and never closes
-// it: a handler on another thread may still write to it when its loop has ended.
+// The other end of `told`, and the process that made both. The pipe is made once and never closed,
+// because a handler on another thread may still write to it after its loop has ended.
 int told_from = -1;
 pid_t told_in = 0;
 
@@ -92,7 +92,7 @@ bool IsIgnored(int number) {
   _exit(128 + number);
 }
 
-// A line on stderr, unless nobody reads it: a full pipe would block for good.
+// Writes a line to stderr, unless the pipe is full, which would block forever.
 void WriteLine(const std::string& line) {
   pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&to, 1, 0) != 1) return;
@@ -144,8 +144,8 @@ class Caught final : public CaughtSignals {
     sigaction(number, &action, nullptr);
   }
 
-  // Without the pipe or the thread, if there can be none, a blocked loop waits as long as its
-  // callback.
+  // If the pipe or the thread cannot be created, a signal has no effect until the callback that
+  // blocks the loop returns.
   void StartWatching() {
     if (told_from < 0) return;
     sigset_t all;
@@ -159,7 +159,7 @@ class Caught final : public CaughtSignals {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  // Returns what the thread is told next, or 0 at `deadline_`.
+  // Returns the next message to the thread, or 0 at `deadline_`.
   unsigned char Next() const {
     int timeout = -1;
     if (state_ != State::kIdle) {
@@ -224,7 +224,7 @@ class Caught final : public CaughtSignals {
   std::vector<EventPtr> events_;
   std::vector<std::pair<int, struct sigaction>> actions_;  // libevent's
 
-  // Used by the thread alone.
+  // Used only by the thread.
   State state_ = State::kIdle;
   int number_ = 0;
   SteadyTime since_;

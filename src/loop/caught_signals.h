@@ -13,9 +13,9 @@ namespace retryq {
 // SIGINT, SIGTERM and (unless it is ignored) SIGHUP, while a loop runs until a signal comes.
 //
 // libevent only wakes the loop, so a signal has no effect while a callback blocks the loop's
-// thread. A thread of this object then ends the process by the signal: at the next signal that
-// comes a second later or more, or once `grace` (at least five seconds) is over. After five seconds
-// it writes a line to stderr. A drain that a callback blocks gets five seconds more than `grace`.
+// thread. A thread of this object then ends the process by the signal: at a further signal at least
+// a second later, or once `grace` (at least five seconds) is over. After five seconds it writes a
+// line to stderr. If a callback blocks a drain, the process ends five seconds after `grace`.
 //
 // A signal to a forked child that has inherited the handlers ends the child, as it would by
 // default.

@@ -1,7 +1,7 @@
 #ifndef RETRYQ_SRC_LOOP_ESCAPED_TEXT_H_
 #define RETRYQ_SRC_LOOP_ESCAPED_TEXT_H_
 
-// The former place of these functions.
+// These functions have moved to src/base/escaped_text.h.
 #include "base/escaped_text.h"
 #include "base/utf8.h"
 

@@ -110,7 +110,7 @@ class Drains : public std::enable_shared_from_this<Drains> {
 
   void BeginAll() {
     if (std::exchange(begun_, true)) return;
-    // Each call may add or drop entries, so the next entry is searched again.
+    // Each call may add or remove entries, so the next entry is looked up again.
     const auto next = [this] {
       return std::find_if(entries_.begin(), entries_.end(),
                           [](const Entry& entry) { return entry.drain != nullptr; });
@@ -240,7 +240,8 @@ class EventLoop::Impl {
     BeginDrain();
   }
 
-  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
+  // Returns whether the object belongs to this process. Ends the process if the calling thread is
+  // the wrong one.
   bool Check(const char* function) const {
     if (!process_.is_here()) return false;
     CheckThread(*executor_, function);

@@ -7,9 +7,9 @@
 
 namespace retryq {
 
-// A member of objects that must do nothing in a forked child. Epoll sets and sockets are shared
-// with the parent, its threads do not exist in the child, and its locks may never be released. A
-// child that calls exit() runs the destructors of all static objects.
+// A member of objects that must do nothing in a forked child. The child shares epoll sets and
+// sockets with the parent, does not have the parent's threads, and may have locks that are never
+// released. A child that calls exit() runs the destructors of all static objects.
 class OwnProcess {
  public:
   // Whether the object was made in this process.

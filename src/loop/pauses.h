@@ -20,14 +20,14 @@ class Pauses {
 
   Pauses(absl::Duration first, absl::Duration longest);
 
-  // To be called when the operation succeeds. `now` is Clock::SinceBoot.
+  // Call it when the operation succeeds. `now` is Clock::SinceBoot.
   void Succeeded(absl::Duration now) { works_since_ = now; }
   // Starts again from `first`, because the success was useful even if it does not last.
   void Restart() { failures_ = 0; }
 
-  // To be called when the operation has failed at `now`. Returns the pause.
+  // Call it when the operation has failed at `now`. Returns the pause.
   absl::Duration Next(absl::Duration now, Random& random);
-  // Returns the longest pause, for an operation that only time can help.
+  // Returns the longest pause, for an operation that is unlikely to succeed soon.
   absl::Duration Longest(Random& random);
 
   // Returns the pause after `failures` failures in a row, 1 or more.

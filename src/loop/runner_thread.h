@@ -13,7 +13,7 @@ namespace retryq {
 // The thread that runs the work of an executor: see Executor::thread. Thread-safe.
 class RunnerThread {
  public:
-  // Lives on the stack while the calling thread runs work. May be nested.
+  // Exists on the stack while the calling thread runs work. May be nested.
   class Run {
    public:
     explicit Run(RunnerThread& runner)
@@ -44,7 +44,7 @@ class RunnerThread {
   std::atomic<std::thread::id> last_ = std::thread::id();
 };
 
-// An executor on simulated time, which is to run in step with the threads of handlers: see
+// An executor in simulated time, which runs in step with the threads of handlers: see
 // WorkerPool::Create.
 class InStep {
  public:

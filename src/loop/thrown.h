@@ -10,14 +10,15 @@
 namespace retryq {
 
 // Returns the exception that is being handled as kUnknown, with the name of the callback that threw
-// it. To be called in a catch block.
+// it. Call it in a catch block.
 absl::Status Thrown(const std::string& who);
 
 // Keeps an exception that ends the loop of this thread; the first one since the last `TakeThrown`.
 void KeepThrown(absl::Status error);
 absl::Status TakeThrown();
 
-// Calls code that may throw from a C function such as libevent's, which exceptions must not cross.
+// Calls code that may throw, from a C function such as libevent's, through which exceptions must
+// not pass.
 template <typename Call>
 void CallFromC(const char* who, const Call& call) noexcept {
   try {

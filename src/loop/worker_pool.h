@@ -20,13 +20,13 @@
 namespace retryq {
 
 // Identifies the pool whose work is running on this thread: the threads of the pool, and an
-// executor that runs work posted by them. Null: no pool. True once the results of that work are no
+// executor that runs work posted by them. Null: no pool. True once the results of the work are no
 // longer needed.
 using WorkOrigin = std::shared_ptr<std::atomic<bool>>;
 WorkOrigin& CurrentOrigin();
 
 // Threads for work that blocks. Work starts in the order in which it was submitted. The queue has
-// no limit of its own: prefetch limits it.
+// no limit; prefetch limits it.
 class WorkerPool {
  public:
   using Work = absl::AnyInvocable<void() &&>;
@@ -34,10 +34,9 @@ class WorkerPool {
   // Starts one or more threads. Returns kResourceExhausted if the operating system refuses one of
   // them; then no thread is left.
   //
-  // `in_step`: for simulated time. Whatever gives a thread something to do then waits until all
-  // threads have done what they can: their work has ended, or waits for the loop's thread by
-  // AnswerForPool. If that takes longer than five seconds of real time, the loop goes on without
-  // them.
+  // `in_step`: for simulated time. Every call that gives work to a thread then waits until all
+  // threads have finished their work or wait for the loop's thread by AnswerForPool. If this takes
+  // longer than five seconds of real time, the loop continues without them.
   static absl::StatusOr<std::unique_ptr<WorkerPool>> Create(int threads, bool in_step = false);
 
   // Waits for running work and drops waiting work. Must not be called on a thread of the pool. In a
@@ -67,7 +66,7 @@ class WorkerPool {
     // The pool that the calling thread belongs to.
     static std::weak_ptr<State>& OfThread();
     void Run();
-    // Returns once no thread can do more by itself.
+    // Returns once every thread has finished its work or waits for the loop.
     void AwaitQuiet(std::unique_lock<std::mutex>& lock);
 
     const WorkOrigin origin = std::make_shared<std::atomic<bool>>(false);
@@ -82,7 +81,7 @@ class WorkerPool {
     std::size_t blocked = 0;  // running work that waits for the loop's thread
     bool waits_end = false;
     std::condition_variable quiet;     // a thread has ended its work or is blocked
-    std::condition_variable answered;  // an answer has come, or waits end
+    std::condition_variable answered;  // an answer has arrived, or waits end
   };
 
   WorkerPool() = default;
@@ -94,7 +93,7 @@ class WorkerPool {
 // An answer of the loop's thread that a thread of a pool in step waits for. Thread-safe.
 class AnswerForPool {
  public:
-  // Returns null if the calling thread is of no pool that is in step.
+  // Returns null if the calling thread does not belong to a pool that is in step.
   static std::shared_ptr<AnswerForPool> Make();
 
   void Set(absl::Status answer);

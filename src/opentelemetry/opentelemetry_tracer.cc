@@ -47,7 +47,7 @@ std::string Text(std::string_view bytes) {
   return text;
 }
 
-// Attributes of a span that is about to start.
+// The attributes of a span that is about to start.
 class Attributes {
  public:
   using All = std::vector<std::pair<otel::nostd::string_view, AttributeValue>>;
@@ -69,8 +69,8 @@ class Attributes {
 
 using Links = std::vector<std::pair<SpanContext, Attributes::All>>;
 
-// Reads and writes a trace context by these functions. Longer values than a tracer may write are
-// not read: anyone who may publish chooses them.
+// Through this class OpenTelemetry reads and writes a trace context. Values that are longer than a
+// tracer may write are not read, because anyone who may publish can set them.
 class Carrier final : public otel::context::propagation::TextMapCarrier {
  public:
   using Find = std::function<std::optional<std::string_view>(std::string_view name)>;
@@ -199,7 +199,7 @@ class Attempt final : public AttemptTrace {
     AddLink("attempt", Read([&](std::string_view name) -> std::optional<std::string_view> {
               const std::string_view kept =
                   name == kTraceparent ? kRetryTraceparentHeader : kRetryTracestateHeader;
-              // Otherwise an application has set it.
+              // Otherwise the application has set the header.
               if (!headers.IsHidden(kept)) return std::nullopt;
               return headers.all().FindString(kept);
             }),

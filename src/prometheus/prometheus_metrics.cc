@@ -24,14 +24,14 @@ using Family = prometheus::Family<Metric>;
 // Attempts up to this number have a label of their own in `retries_total`.
 constexpr std::uint64_t kMostAttempts = 30;
 
-// In seconds. Those for waits range from a broker on the same machine to a work queue with a
+// In seconds. The buckets for waits range from a broker on the same machine to a work queue with a
 // backlog.
 const Histogram::BucketBoundaries kWaitBuckets = {
     0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900};
 const Histogram::BucketBoundaries kConfirmBuckets = {
     0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
-// The events that end a delivery.
+// The events that report the end of a delivery.
 constexpr std::array kOutcomes = {
     EventKind::kHandled,   EventKind::kRetried, EventKind::kParked,   EventKind::kRejected,
     EventKind::kDiscarded, EventKind::kSnoozed, EventKind::kRequeued, EventKind::kMoved,
@@ -66,7 +66,7 @@ class PrometheusMetrics::Impl {
     if (event.confirmed_after) {
       confirm_duration_.Observe(absl::ToDoubleSeconds(*event.confirmed_after));
     }
-    // Events of copies name their queue, but those of Client::Publish may have any routing key.
+    // Events of copies name their queue, but events of Client::Publish may have any routing key.
     if (event.kind != EventKind::kPublished && event.kind != EventKind::kReturned &&
         event.kind != EventKind::kUnconfirmed && !event.queue.empty()) {
       CountOfQueue(event, QueueNamed(event.queue));
@@ -94,7 +94,7 @@ class PrometheusMetrics::Impl {
     Histogram& handler_duration;
     Histogram& lateness;
     Gauge& oldest;
-    std::map<std::uint64_t, absl::Time> begun = {};        // starts of handling, by order
+    std::map<std::uint64_t, absl::Time> begun = {};        // start times of handling, by order
     std::map<const Delivery*, std::uint64_t> places = {};  // their numbers in `begun`
     CountersByKind outcomes = {};
     std::map<std::string, Counter*> retries = {};  // by attempt
@@ -131,8 +131,8 @@ class PrometheusMetrics::Impl {
     }
   }
 
-  // The first event of a delivery that is with the handler is its start, the next one its end.
-  // Deliveries of a lost connection end without an event.
+  // The first event of a delivery during the handler's call is the start of the call, the next
+  // event its end. Deliveries of a lost connection end without an event.
   void WatchHandler(const Event& event, Queue& queue) {
     const auto forget = [&queue](const Delivery* delivery) {
       const auto found = queue.places.find(delivery);
@@ -243,28 +243,27 @@ class PrometheusMetrics::Impl {
   prometheus::Registry& registry_;
 
   Family<Counter>& deliveries_ =
-      CounterFamily("retryq_deliveries_total", "Deliveries given to the handler.");
-  Family<Counter>& handler_failures_ = CounterFamily(
-      "retryq_handler_failures_total", "Calls of the handler that ended in anything but success.");
+      CounterFamily("retryq_deliveries_total", "Deliveries passed to the handler.");
+  Family<Counter>& handler_failures_ =
+      CounterFamily("retryq_handler_failures_total", "Calls of the handler that did not succeed.");
   Family<Counter>& outcomes_ =
-      CounterFamily("retryq_outcomes_total", "Deliveries that have ended, by how they did.");
+      CounterFamily("retryq_outcomes_total", "Deliveries that have ended, by outcome.");
   Family<Counter>& retries_ =
       CounterFamily("retryq_retries_total", "Retries, by the failures of the message so far.");
-  Family<Counter>& held_ =
-      CounterFamily("retryq_held_total", "Times a message could be neither retried nor parked.");
-  Family<Gauge>& in_flight_ = GaugeFamily(
-      "retryq_in_flight", "Deliveries with the handler, or waiting for their copy's confirm.");
+  Family<Counter>& held_ = CounterFamily(
+      "retryq_held_total", "How often a message could be neither retried nor parked.");
+  Family<Gauge>& in_flight_ = GaugeFamily("retryq_in_flight", "Unsettled deliveries.");
   Family<Gauge>& consuming_ =
       GaugeFamily("retryq_consuming", "1 while the broker delivers from the queue.");
   Family<Gauge>& breaker_state_ =
       GaugeFamily("retryq_breaker_state",
                   "The circuit breaker: 0 closed or none, 1 probing, 2 open: consuming pauses.");
   Family<Counter>& breaker_openings_ =
-      CounterFamily("retryq_breaker_openings_total", "Times the circuit breaker has opened.");
-  Family<Histogram>& handler_duration_ =
-      HistogramFamily("retryq_handler_duration_seconds", "From the handler's call to its outcome.");
-  Family<Histogram>& lateness_ = HistogramFamily("retryq_delay_lateness_seconds",
-                                                 "From when a retry was due to its delivery.");
+      CounterFamily("retryq_breaker_openings_total", "How often the circuit breaker has opened.");
+  Family<Histogram>& handler_duration_ = HistogramFamily(
+      "retryq_handler_duration_seconds", "Time from the handler's call to its outcome.");
+  Family<Histogram>& lateness_ =
+      HistogramFamily("retryq_delay_lateness_seconds", "How late retries were delivered.");
 
   Family<Gauge>& oldest_ = GaugeFamily("retryq_oldest_delivery_timestamp_seconds",
                                        "When the oldest delivery that the handler has not settled "
@@ -272,28 +271,27 @@ class PrometheusMetrics::Impl {
 
   Family<Counter>& copies_unconfirmed_ =
       CounterFamily("retryq_copies_unconfirmed_total",
-                    "Copies published again for want of a confirm that counts.");
+                    "Copies published again because no valid confirm arrived.");
   Family<Counter>& delay_queue_events_ =
-      CounterFamily("retryq_delay_queue_events_total", "What happened to delay queues.");
-  Counter& copies_returned_ =
-      CounterFamily("retryq_copies_returned_total",
-                    "Copies that came back unroutable and were published again.")
-          .Add({});
+      CounterFamily("retryq_delay_queue_events_total", "Events of delay queues.");
+  Counter& copies_returned_ = CounterFamily("retryq_copies_returned_total",
+                                            "Unroutable copies, which were published again.")
+                                  .Add({});
   Counter& published_ =
       CounterFamily("retryq_published_total", "Messages of Client::Publish that are confirmed.")
           .Add({});
   Counter& disconnects_ =
       CounterFamily("retryq_disconnects_total", "Connections to the broker that were lost.")
           .Add({});
-  Histogram& confirm_duration_ =
-      HistogramFamily("retryq_confirm_duration_seconds", "From a copy's publish to its confirm.")
-          .Add({}, kConfirmBuckets);
+  Histogram& confirm_duration_ = HistogramFamily("retryq_confirm_duration_seconds",
+                                                 "Time from a copy's publish to its confirm.")
+                                     .Add({}, kConfirmBuckets);
   Gauge& delay_queues_ =
-      GaugeFamily("retryq_delay_queues", "Delay queues that this client has a lease on.").Add({});
+      GaugeFamily("retryq_delay_queues", "Delay queues on which this client has a lease.").Add({});
   Gauge& connected_ =
       GaugeFamily("retryq_connected", "1 while the client can publish and declare.").Add({});
   Gauge& blocked_ =
-      GaugeFamily("retryq_blocked", "1 while the broker has an alarm and takes no publishes.")
+      GaugeFamily("retryq_blocked", "1 while the broker has an alarm and accepts no publishes.")
           .Add({});
 
   std::uint64_t deliveries_so_far_ = 0;

@@ -34,7 +34,7 @@ Delivery MakeDelivery(DeliveryFields fields) {
   return {message, std::make_shared<const Delivery::Source>(std::move(fields.queue)), history};
 }
 
-// Runs the only work that a settlement posts, at once.
+// Runs the only work that a settlement posts at once.
 class RecordedSettlement::Recorder final : public Executor {
  public:
   void Post(Work work) override { std::move(work)(); }

@@ -21,10 +21,12 @@ class Exchanges {
   // The exchange must exist.
   void Bind(std::string_view exchange, std::string_view queue, std::string_view routing_key);
 
-  // Removes the bindings of a deleted queue, and the auto-delete exchanges that had no others.
+  // Removes the bindings of a deleted queue, and the auto-delete exchanges that had no other
+  // binding.
   void Unbind(std::string_view queue);
 
-  // Returns the queues for a message, each once; nullopt if the exchange does not exist.
+  // Returns the queues to which a message is routed, each once; nullopt if the exchange does not
+  // exist.
   std::optional<std::vector<std::string>> Route(std::string_view exchange,
                                                 std::string_view routing_key) const;
 

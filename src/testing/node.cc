@@ -12,7 +12,7 @@
 namespace retryq::testing {
 namespace {
 
-// How long the end of a queue takes, before and after its exact time (5, 6, 31).
+// How long the deletion of an expired queue takes, before and after its exact time (5, 6, 31).
 constexpr absl::Duration kEdge = absl::Milliseconds(40);
 
 // Pause before a dead-lettered message that was not accepted is tried again (11).
@@ -93,7 +93,7 @@ absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration
     if (absl::Status same = Compare(*queue, declaration); !same.ok()) return same;
   }
   if (at_its_end) {
-    // It may answer once, and still be deleted.
+    // A queue at its end may answer once, and still be deleted.
     if (!queue->has_deceived && OneIn(2)) {
       queue->has_deceived = true;
       return DeclareOk{.message_count = static_cast<std::uint32_t>(queue->ready.size())};
@@ -328,15 +328,15 @@ ContentPtr Node::Redirected(const Queue& queue, const Content& content,
                       queue.dead_letter_routing_key.value_or(content.routing_key()));
 }
 
-// Nothing waits for an answer (11): a message that is not accepted is lost, and one that is
-// accepted is not on disk yet.
+// A classic queue does not wait for a confirm (11): a message that no queue accepts is lost, and an
+// accepted message is not on disk yet.
 void Node::DeadLetter(Queue& queue, Place place, Stored stored, std::string_view reason,
                       LetGo::Cause without_exchange) {
   if (!queue.dead_letter_exchange) return LetItGo(without_exchange, queue, stored);
   const ContentPtr content = Redirected(queue, *stored.content, reason);
   const bool drops_cycles = version_ < BrokerVersion{4, 0};
   bool taken = false;
-  std::vector<LetGo::Cause> missed;  // reasons of queues that do not accept it
+  std::vector<LetGo::Cause> missed;  // the reasons why queues do not accept it
   for (const std::string& name : exchanges_.Route(content->exchange(), content->routing_key())
                                      .value_or(std::vector<std::string>())) {
     Queue* const target = FindLive(name);

@@ -29,7 +29,7 @@
 
 namespace retryq::testing {
 
-// Calls that cannot be cancelled. Each is made when its time has come, unless the Mail is destroyed
+// Calls that cannot be cancelled. Each call is made at its time, unless the Mail is destroyed
 // before.
 class Mail {
  public:
@@ -57,7 +57,7 @@ class Channel {
   // Must not call the node.
   virtual void Deliver(std::uint64_t tag, bool redelivered, ContentPtr content) = 0;
   virtual void Cancelled() = 0;
-  // To be called when the broker closes the channel.
+  // Called when the broker closes the channel.
   virtual void Closed(const absl::Status& why) = 0;
 };
 using ChannelId = std::uint64_t;
@@ -71,8 +71,8 @@ class NodeListener {
   virtual void OnAlarm(bool alarm) = 0;
 };
 
-// The node itself. Every call is processed at once: the connections add the time that things take
-// on their way. Numbers in brackets refer to the facts in doc/rabbitmq_facts.md.
+// The node itself. Every call is processed at once; the connections add latency. Numbers in
+// brackets refer to the facts in doc/rabbitmq_facts.md.
 class Node {
  public:
   Node(SimulatedTime& time, Random& random, SimulatedRabbitMq::Options options);
@@ -103,7 +103,7 @@ class Node {
   // Publishing.
   struct Published {
     enum class Verdict { kTaken, kUnroutable, kRefused, kNoExchange } verdict;
-    absl::Duration on_disk_at;  // kTaken: when it is confirmed
+    absl::Duration on_disk_at;  // kTaken: the time of the confirm
   };
   void RefusePublishes(bool refuse) { refuses_publishes_ = refuse; }
   // How soon a message is on disk, and who gets a confirm.
@@ -111,9 +111,10 @@ class Node {
   Published Publish(const ContentPtr& content, Sync sync = Sync::kConfirmed);
 
   // Consuming. Calls for an unknown channel are ignored, because the client may not know yet that
-  // it is gone.
+  // the channel is gone.
   absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const ConsumeParams& params);
-  // `stopped` is called when the queue sends no more, which takes a quorum queue a moment.
+  // `stopped` is called when the queue sends no more messages; a quorum queue needs a moment for
+  // this.
   void StopConsuming(ChannelId id, std::function<void()> stopped);
   // Earlier unsettled deliveries do not count towards the prefetch.
   void ResumeConsuming(ChannelId id, std::uint16_t prefetch);
@@ -153,11 +154,11 @@ class Node {
     absl::Duration timeout;  // of its deliveries
     bool exclusive = false;
     bool consuming = true;
-    std::function<void()> stopped = nullptr;   // set until its queue knows that it stops
-    std::vector<std::uint64_t> withheld = {};  // deliveries since then, which are not passed on
+    std::function<void()> stopped = nullptr;   // set until its queue has noticed the cancel
+    std::vector<std::uint64_t> withheld = {};  // deliveries since then, which are not sent
     std::uint64_t last_tag = 0;
     std::map<std::uint64_t, Unacked> unacked = {};
-    std::uint64_t before = 0;  // the last tag before it was resumed
+    std::uint64_t before = 0;  // the last tag before the consumer was resumed
 
     bool HasRoom() const {
       if (prefetch == 0 || unacked.size() < prefetch) return true;
@@ -165,7 +166,7 @@ class Node {
       return std::distance(since, unacked.end()) < prefetch;
     }
   };
-  // A message that left its queue so recently that a crash brings it back.
+  // A message that left its queue so recently that a crash restores it.
   struct Ghost {
     std::string queue;
     Place place;
@@ -224,7 +225,7 @@ class Node {
   const BrokerVersion version_;
 
   bool up_ = true;
-  std::uint64_t lives_ = 1;  // number of starts; work begun before the last start is void
+  std::uint64_t lives_ = 1;  // number of starts; work from before the last start is ignored
   bool alarm_ = false;
   bool refuses_declares_ = false;
   bool refuses_publishes_ = false;

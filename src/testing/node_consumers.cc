@@ -17,7 +17,7 @@ constexpr absl::Duration kCancelling = absl::Milliseconds(5);
 
 }  // namespace
 
-// Whether another consumer of a queue refuses one that may be exclusive itself.
+// Whether another consumer of the queue prevents this one, which may itself be exclusive.
 bool Node::HasExclusive(const Queue& queue, bool exclusive) const {
   return std::any_of(queue.consumers.begin(), queue.consumers.end(),
                      [&](ChannelId id) { return exclusive || consumers_.at(id).exclusive; });
@@ -58,7 +58,7 @@ void Node::StopConsuming(ChannelId id, std::function<void()> stopped) {
   mail_.After(Moment(kCancelling), [this, id] { FinishStop(id); });
 }
 
-// (61) The channel processes this before any other request, which therefore finds it done.
+// (61) The channel processes this before any later request.
 void Node::FinishStop(ChannelId id) {
   const auto found = consumers_.find(id);
   if (found == consumers_.end() || found->second.stopped == nullptr) return;
@@ -168,7 +168,7 @@ void Node::WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout)
   });
 }
 
-// (42) Other deliveries to the consumer stay with it until it is gone.
+// (42) Other deliveries to the consumer stay unacked until it is gone.
 void Node::OnTimeout(ChannelId id, std::uint64_t tag) {
   FinishStop(id);
   const auto found = consumers_.find(id);

@@ -73,8 +73,8 @@ void Node::GoDown() {
   for (NodeListener* const listener : std::vector(listeners_)) listener->OnNodeGone();
 }
 
-// Each message is lost with a chance of one in two. A loss is recorded only if the message was not
-// confirmed.
+// Each message is lost with a probability of one half. A loss is recorded only if the message was
+// not confirmed.
 void Node::LoseWhatIsNotOnDisk() {
   for (const auto& [name, queue] : queues_) {
     const absl::Duration age = Now() - queue->made_at;

@@ -22,7 +22,7 @@ absl::Status Lost() { return absl::UnavailableError("the connection was lost"); 
 
 }  // namespace
 
-// The client's ends of both connections. Data on its way keeps it alive.
+// The client's ends of both connections. Data on its way keeps this object alive.
 class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(SimulatedRabbitMq& rabbit) : node_(*rabbit.node()) {}
@@ -51,7 +51,8 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
 
  private:
   using Answer = std::function<void(absl::StatusOr<DeclareOk>)>;
-  // The channel that publishes. Once the broker has closed it, whatever arrives on it is ignored.
+  // The channel that publishes. Once the broker has closed the channel, all data that arrives on it
+  // is ignored.
   struct PublishChannel {
     bool closed_by_broker = false;
   };
@@ -107,8 +108,8 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
   void Close(std::function<void()> closed) override;
 
  private:
-  // Through this the broker's answers find the subscription. They are ignored if it is destroyed,
-  // or uses another channel.
+  // The broker's answers reach the subscription through this object. They are ignored if the
+  // subscription is destroyed, or uses another channel.
   struct Link {
     ChannelId id;
     Consuming* subscription;
@@ -155,7 +156,7 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
   SubscriptionListener* listener_;              // nullptr if closed
   std::shared_ptr<Link> channel_;               // nullptr if there is none
   bool wanted_ = true;                          // false once cancelled
-  std::vector<std::function<void()>> waiting_;  // for an answer, or for the end of the wire
+  std::vector<std::function<void()>> waiting_;  // for an answer, or the end of the connection
   std::unique_ptr<Timer> again_;
 };
 
@@ -362,7 +363,7 @@ void SimulatedBroker::Impl::Close(std::function<void()> closed) {
       node_.mail().After(absl::ZeroDuration(), one_closed);
       continue;
     }
-    // The broker has processed everything sent before.
+    // The broker has processed all earlier requests.
     wire->ToBroker([wire, one_closed] {
       wire->CloseAtBroker();
       wire->ToClient(one_closed);

@@ -22,13 +22,13 @@ struct Stored {
   ContentPtr content;
   absl::Time deadline = absl::InfiniteFuture();  // by the broker's wall clock
   absl::Duration on_disk_at;                     // since boot; an earlier crash may lose it
-  bool unconfirmed = false;  // its publisher was not promised that it is on disk
+  bool unconfirmed = false;                      // its publisher has no confirm that it is on disk
   bool redelivered = false;
   std::int64_t returns = 0;   // returns that a quorum queue counts
   std::int64_t acquired = 0;  // all returns to a quorum queue of 4.3 or newer
 };
 
-// The place of a message in its queue: a returned message goes to its old place.
+// The position of a message in its queue: a returned message gets its old position.
 using Place = std::uint64_t;
 
 // A queue: its parsed arguments and its messages. The Node decides what happens to them, and when.
@@ -56,21 +56,22 @@ struct Queue {
   std::map<Place, Stored> leaving;  // dead-lettered at least once, until the other queue has it
   std::size_t unacked = 0;          // with consumers
   Place last_place = 0;
-  std::vector<std::uint64_t> consumers;  // channels, the next one to be served first
+  std::vector<std::uint64_t> consumers;  // channels; the first one is served next
 
   absl::Duration made_at;
   absl::Duration lease_end = absl::InfiniteDuration();  // since boot
   absl::Duration leader_from = -absl::InfiniteDuration();
 
-  // Its end, which takes a moment. Until then it answers, and loses the messages it gets.
+  // The deletion of the queue, which takes a moment. Until it is over, the queue answers, and loses
+  // the messages that it gets.
   struct Going {
     LetGo::Cause cause;
     absl::Duration until;
   };
   std::optional<Going> going;
-  bool has_deceived = false;  // has answered a declare at its end
+  bool has_deceived = false;  // has answered a declare while it was being deleted
 
-  std::unique_ptr<Timer> timer;  // for what is due next
+  std::unique_ptr<Timer> timer;  // for the next event
 };
 
 // `x-consumer-timeout` of a consumer.

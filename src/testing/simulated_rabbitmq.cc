@@ -49,7 +49,7 @@ SimulatedRabbitMq::~SimulatedRabbitMq() = default;
 
 void SimulatedRabbitMq::DeclareQueue(std::string_view name, const amqp::Table& arguments) {
   if (node_->Find(std::string(name)) != nullptr) return;
-  // An earlier queue of this name may still be being deleted, or be about to be.
+  // An earlier queue of this name may be in deletion, or about to be deleted.
   for (int i = 0; i < 3 && node_->Find(std::string(name)) == nullptr; ++i) {
     node_->DeclareQueue({.name = std::string(name), .arguments = arguments}).IgnoreError();
   }

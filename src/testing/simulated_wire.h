@@ -13,7 +13,7 @@
 namespace retryq::testing {
 
 // One connection. Data arrives at the other end in order after a latency, until the connection is
-// cut. Each end notices that at its own time.
+// cut. Each end notices the cut at its own time.
 class Wire final : public NodeListener, public std::enable_shared_from_this<Wire> {
  public:
   struct Ends {
@@ -40,7 +40,7 @@ class Wire final : public NodeListener, public std::enable_shared_from_this<Wire
   // See SimulatedBroker::CutParams.
   void Cut(absl::Duration may_arrive, absl::Duration client_notices, absl::Duration broker_notices);
 
-  // The client has closed the connection, and the broker has received that.
+  // The client has closed the connection, and the broker has received the close.
   void CloseAtBroker();
 
   // The client's process has ended.

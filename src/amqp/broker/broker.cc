@@ -15,7 +15,8 @@
 namespace retryq::amqp {
 namespace {
 
-// How long to wait for the broker's reply to a close, and while an alarm keeps it from reading.
+// How long to wait for the broker's reply to a close, and for the end of an alarm, during which it
+// does not read.
 constexpr absl::Duration kCloseDeadline = absl::Seconds(5);
 constexpr absl::Duration kCloseDeadlineIfBlocked = absl::Seconds(1);
 
@@ -26,7 +27,7 @@ ConnectionOptions Named(ConnectionOptions options, const char* purpose) {
 }
 
 // For a connection that publishes copies of deliveries. The broker delivers header frames larger
-// than the negotiated frame_max, and refuses to take them back (F34 in doc/rabbitmq_facts.md), so
+// than the negotiated frame_max, and refuses them in a publish (F34 in doc/rabbitmq_facts.md), so
 // this connection negotiates the broker's own limit.
 ConnectionOptions WithFramesOfTheBroker(ConnectionOptions options) {
   options.frame_max = 0;
@@ -53,7 +54,7 @@ class PublishChannel final : public ChannelListener {
         executor_(std::move(executor)),
         channel_(connection.OpenChannel(this)) {}
 
-  // To be called when the connection is open again.
+  // Call it when the connection is open again.
   void Open() {
     // Destroy the old channel after its postponed work.
     retired_->push_back(std::move(channel_));
@@ -83,7 +84,7 @@ class PublishChannel final : public ChannelListener {
   }
 
  private:
-  // The next publish opens another channel. Opening it here would repeat endlessly if that fails.
+  // The next publish opens another channel. Opening it here could fail and repeat endlessly.
   void OnChannelClosed(const ChannelError&) override {}
 
   Connection& connection_;
@@ -94,8 +95,8 @@ class PublishChannel final : public ChannelListener {
       std::make_shared<std::vector<std::unique_ptr<Channel>>>();
 };
 
-// Declares queues and exchanges. Each declare has a channel to itself: if it hangs, it does not
-// delay others, and if it is refused, only its channel is closed. Channels are reused.
+// Declares queues and exchanges. Each declare uses its own channel: if it hangs, it does not delay
+// others, and if it is refused, only its channel is closed. Channels are reused.
 class Topology {
  public:
   // `connection` must outlive this object.
@@ -133,7 +134,7 @@ class Topology {
     Channel& channel() { return *channel_; }
 
    private:
-    // Its declare has been answered, which released the lane or will do so in a moment.
+    // Its declare has been answered, which has released the lane or soon will.
     void OnChannelClosed(const ChannelError&) override {
       topology_.idle_.remove_if([this](const Lane& lane) { return &lane == this; });
     }

@@ -10,10 +10,10 @@
 namespace retryq::amqp {
 namespace {
 
-// The limit of bytes written and not yet sent, above which no more is read.
+// The limit of unsent bytes, above which reading stops.
 constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
 
-// The longest time without progress. RabbitMQ closes a connection that takes no data for 15 s.
+// The longest time without progress. RabbitMQ closes a connection that reads no data for 15 s.
 constexpr absl::Duration kLongestStall = absl::Seconds(10);
 constexpr absl::Duration kConfirmTimeout = absl::Minutes(1);
 constexpr absl::Duration kIdle = absl::Seconds(5);
@@ -39,7 +39,7 @@ class Relay::Copy final : public BodySink {
     if (relay != nullptr && !has_ended) relay->Add(*this, part);
   }
 
-  // The message, to set its result; no one else has it yet.
+  // The message, to set its result; no other object has it yet.
   Message& outcome() const { return *std::const_pointer_cast<Message>(message); }
 
   Relay* relay;  // null once the relay is destroyed
@@ -191,7 +191,7 @@ void Relay::CloseConnection() {
   closing_->Close(kIdle, [this] { closing_.reset(); });
 }
 
-// In a later turn, because this is called inside other calls.
+// Runs in a later turn, because this is called inside other calls.
 void Relay::FinishEnded() {
   if (finish_ != nullptr) return;
   finish_ = timers_.After(absl::ZeroDuration(), [this] {

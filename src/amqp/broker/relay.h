@@ -14,18 +14,18 @@
 
 namespace retryq::amqp {
 
-// Publishes messages that are larger than memory while they arrive, one after the other. It has a
-// connection of its own while it needs one, because a publish that has begun can be cancelled only
-// by closing its connection. A publish is cancelled if the broker blocks publishing, or takes no
+// Publishes messages that are larger than memory while they arrive, one after the other. It uses
+// its own connection while it needs one, because a publish that has begun can be cancelled only by
+// closing its connection. A publish is cancelled if the broker blocks publishing, or accepts no
 // bytes for ten seconds: the rest of the body is then discarded.
 class Relay final : private ConnectionListener, private ChannelListener {
  public:
-  // How to connect. Both are copied.
+  // The options of the connection, and their source. Both are copied.
   struct Target {
     ConnectionOptions options;
     OptionsSource source;
   };
-  // Called with the message when it has arrived and its publish has ended. The message states the
+  // Called with the message when it has arrived and its publish has ended. The message contains the
   // result.
   using Done = std::function<void(MessagePtr message)>;
 
@@ -37,8 +37,8 @@ class Relay final : private ConnectionListener, private ChannelListener {
   // Returns the sink for the body of `message`, which is about to arrive and has `left_out` bytes.
   std::shared_ptr<BodySink> Begin(const MessagePtr& message, const PublishParams& copy);
 
-  // To be called when a whole message has arrived. Returns true if it was begun here; `done`
-  // follows.
+  // Call it when a whole message has arrived. Returns true if the relay publishes the message;
+  // `done` follows.
   bool Take(const MessagePtr& message);
 
  private:

@@ -20,7 +20,8 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(10);
 
-// If a connection is lost so soon after a consumer was accepted, the consumer may be the cause.
+// If a connection is lost within this time after a consumer was accepted, the consumer may be the
+// cause.
 constexpr absl::Duration kWatched = absl::Seconds(1);
 // If the broker does not reply, other consumers need not wait longer.
 constexpr absl::Duration kWatchedUnanswered = absl::Seconds(10);
@@ -28,7 +29,8 @@ constexpr absl::Duration kWatchedUnanswered = absl::Seconds(10);
 // Number of deliveries that are settled one by one after the broker has failed on one.
 constexpr int kFirstOneAtATime = 20;
 constexpr int kMostOneAtATime = 10'000;
-// How long a connection with a higher prefetch must last before its deliveries are passed on.
+// How long a connection with a higher prefetch must last before its deliveries are given to the
+// listener.
 constexpr absl::Duration kDeliveryDelay = absl::Milliseconds(300);
 
 constexpr absl::Duration kLookForRoom = absl::Milliseconds(20);
@@ -47,7 +49,7 @@ ConsumeParams WithConsumerTag(ConsumeParams params) {
 }
 
 // The limit of unsettled deliveries, because a broker that ignores the prefetch would fill memory.
-// Deliveries to an earlier consumer on the channel come on top of those to the present one.
+// Deliveries to earlier consumers on the channel are added to those of the present one.
 std::size_t MostUnsettled(std::uint16_t prefetch) {
   constexpr std::size_t kSpare = 100;
   return prefetch == 0 ? std::numeric_limits<std::size_t>::max()
@@ -279,7 +281,8 @@ MessagePtr QueueSubscription::Counted(const MessagePtr& message) const {
           }};
 }
 
-// The message must not be requeued while the consumer exists, which would get it again.
+// The message must not be requeued while the consumer exists, because the consumer would get it
+// again.
 void QueueSubscription::OnNoRoom(std::uint64_t tag) {
   unread_.push_back(tag);
   if (consumer_ == Consumer::kStarted) CancelConsumer();
@@ -294,7 +297,7 @@ void QueueSubscription::RequeueUnread() {
   fewer_for_ = std::exchange(next_fewer_for_, std::min(2 * next_fewer_for_, kMostOneAtATime));
 }
 
-// Bodies are freed on any thread, so the free memory is checked again and again.
+// Bodies are freed on any thread, so the free memory is checked repeatedly.
 void QueueSubscription::AwaitRoom() {
   if (*bodies_ <= MaxBody()) return StartConsumer();
   room_ = loop_.After(kLookForRoom, [this] {

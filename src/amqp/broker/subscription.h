@@ -29,10 +29,10 @@ class QueueSubscription;
 // A consumer can make the broker close the connection, for example by a message on which the broker
 // crashes, and that interrupts all other consumers. A consumer is watched until a second after the
 // broker has accepted it. If the connection is lost meanwhile, the consumer may be the cause. On
-// the next connection the others start first, then the possible causes, each after its pause. At
-// most half as many are watched at once as there were possible causes, so that after a few
-// connections the cause is alone. The limit grows by one with each consumer that is watched without
-// a loss of the connection.
+// the next connection the other consumers start first, then the possible causes, each after its
+// pause. At most half as many are watched at once as there were possible causes, so that after a
+// few connections the cause is alone. The limit grows by one with each consumer that is watched
+// without a loss of the connection.
 //
 // A broker that fails on a message closes the connection with 541 whenever that message is next,
 // and requeues all unsettled messages (F73 in doc/rabbitmq_facts_queues.md). Consumers then have a
@@ -40,7 +40,7 @@ class QueueSubscription;
 // many each time that this was too few. A quorum queue delivers requeued messages before all
 // others, so the failing message, if ahead of others, hides them until they have been requeued too:
 // after two connections without a settled delivery, the next consumer has its own prefetch. Its
-// deliveries are passed on only when the connection has lasted for a while.
+// deliveries are given to the listener only when the connection has lasted for a while.
 class Subscriptions {
  public:
   void OnOpen();
@@ -69,7 +69,7 @@ class Subscriptions {
       std::numeric_limits<std::size_t>::max();  // while there are possible causes
 };
 
-// A consumer on a channel of its own, which is opened again whenever it is lost.
+// A consumer on its own channel, which is opened again whenever it is lost.
 class QueueSubscription final : public Subscription, private ChannelListener {
  public:
   // `relay_to`: the connection for messages that are larger than memory. The other arguments,
@@ -107,11 +107,11 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   }
   std::uint16_t Prefetch() const;
 
-  // Passes on a delivery that has arrived.
+  // Gives a delivery to the listener.
   void Deliver(MessagePtr&& message);
 
   // The limit of memory for bodies, see ConsumeParams::max_body. A message that does not fit is
-  // requeued, and comes again later.
+  // requeued, and is delivered again later.
   std::uint64_t MaxBody() const;
   MessagePtr Counted(const MessagePtr& message) const;
   void OnNoRoom(std::uint64_t tag);
@@ -149,8 +149,8 @@ class QueueSubscription final : public Subscription, private ChannelListener {
 
   // Only one reply is awaited at a time. Brokers before 4.3 close the connection if a consumer is
   // cancelled that they have not started yet, and a quorum queue replies to a cancel after requests
-  // that were sent later (F60 in doc/rabbitmq_facts.md). Changes meanwhile are made after the
-  // reply.
+  // that were sent later (F60 in doc/rabbitmq_facts.md). Changes that are requested meanwhile are
+  // made after the reply.
   enum class Consumer { kNone, kStarting, kStarted, kCancelling };
 
   EventLoop& loop_;
@@ -166,7 +166,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   int next_one_at_a_time_;           // number of those after the next failure of the broker
   int without_settlement_ = 0;       // consecutive connections without a settled delivery
   bool has_settled_ = false;         // whether a delivery of this channel was settled
-  std::vector<MessagePtr> delayed_;  // deliveries to be passed on
+  std::vector<MessagePtr> delayed_;  // deliveries for the listener
   std::unique_ptr<Timer> delivery_delay_;  // null if deliveries are not delayed
   const std::shared_ptr<std::atomic<std::uint64_t>> bodies_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);  // bytes; bodies are freed on any thread
@@ -187,7 +187,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   std::unique_ptr<Timer> watch_;         // null if not watched
   bool may_be_cause_ = false;            // see Subscriptions
   bool waits_for_turn_ = false;          // a possible cause whose pause is over waits for its turn
-  bool wanted_ = true;                   // false after Cancel
+  bool wanted_ = true;                   // false after `Cancel`
   std::unique_ptr<Channel> channel_;     // null if there is none
   Consumer consumer_ = Consumer::kNone;  // on the channel
   std::vector<std::function<void()>> cancelled_;  // callbacks of Cancel

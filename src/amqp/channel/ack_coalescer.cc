@@ -5,7 +5,7 @@ namespace retryq::amqp {
 bool AckCoalescer::OnDelivered(std::uint64_t tag) {
   const std::uint64_t next = first_ + states_.size();
   if (tag < next || tag - next > kMostSkipped) return false;
-  // A skipped tag has no delivery here.
+  // A skipped tag has no delivery on this channel.
   for (std::uint64_t skipped = next; skipped < tag; ++skipped) states_.push_back(State::kSettled);
   states_.push_back(State::kOpen);
   most_open_ = std::max(most_open_, ++open_);

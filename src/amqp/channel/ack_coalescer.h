@@ -11,16 +11,17 @@
 
 namespace retryq::amqp {
 
-// Collects the acks and rejects of one channel during a turn of the loop, and sends them as few
-// methods: one `multiple` for all acks up to the oldest unsettled delivery, the others one by one.
+// Collects the acks and rejects of one channel during a turn of the loop, and sends them in few
+// methods: one ack with `multiple` for all acks up to the oldest unsettled delivery, the others one
+// by one.
 //
 // A second settlement of a delivery, or one of a delivery that is not open, is ignored: the broker
 // would close the channel.
 class AckCoalescer {
  public:
-  // To be called when a delivery arrives. The tags of a channel count up from 1. Returns false, and
-  // changes nothing, if the tag does not count up, or skips more than kMostSkipped tags, each of
-  // which costs a byte.
+  // Call it when a delivery arrives. The tags of a channel increase from 1. Returns false, and
+  // changes nothing, if the tag does not increase, or skips more than kMostSkipped tags, each of
+  // which needs a byte.
   static constexpr std::uint64_t kMostSkipped = 1 << 16;
   [[nodiscard]] bool OnDelivered(std::uint64_t tag);
 

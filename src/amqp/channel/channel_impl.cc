@@ -30,7 +30,7 @@ bool FitsShortString(const std::optional<std::string_view>& text) {
 
 bool FitShortStrings(const Properties& p, std::size_t header_size) {
   const std::size_t beside_headers = header_size - (p.headers ? p.headers->bytes().size() : 0);
-  // Usually all of them together are shorter than one may be.
+  // Usually the total length of all names is below the limit of one.
   if (beside_headers <= kMaxNameSize) return true;
   return FitsShortString(p.content_type) && FitsShortString(p.content_encoding) &&
          FitsShortString(p.correlation_id) && FitsShortString(p.reply_to) &&
@@ -75,7 +75,7 @@ void Channel::Impl::Defer(std::function<void(Impl&)> work) {
 
 absl::Status Channel::Impl::CheckArguments(TableView arguments) const {
   if (absl::Status finite = arguments.CheckFinite(); !finite.ok()) return finite;
-  // A method has at most four names besides its arguments.
+  // A method has at most four names in addition to its arguments.
   constexpr std::size_t kBeside = kFrameOverhead + 64 + 4 * (kMaxNameSize + 1);
   const std::size_t limit = host_->frame_max();
   if (arguments.bytes().size() + kBeside <= limit) return absl::OkStatus();
@@ -237,7 +237,7 @@ absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& r
   const auto fingerprint = Fingerprint::Of(message.exchange, message.routing_key,
                                            message.properties, message.header, message.body);
   if (confirms_.Return(fingerprint, returned.code, returned.text)) return absl::OkStatus();
-  // If this were ignored, the ack that follows would be taken for a success.
+  // If this were ignored, the ack that follows would count as a success.
   return ProtocolError(ReplyCode::kInternalError, "it returns a message that was not published");
 }
 

@@ -42,7 +42,7 @@ class ChannelHost {
   // of `FlushAcks`.
   virtual Outbox& Write() = 0;
   virtual std::size_t frame_max() const = 0;
-  // Bytes written by all channels that the operating system has not taken yet.
+  // Bytes written by all channels that the operating system has not accepted yet.
   virtual std::size_t unsent_bytes() const = 0;
 };
 
@@ -74,10 +74,10 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     return is_open() ? incoming_.Room(rest) : std::span<char>();
   }
   void BodyAdded(std::size_t size) { incoming_.Added(size); }
-  // Whether more of a body cannot be taken now: see BodySink.
+  // Whether the sink of a body cannot accept data now: see BodySink.
   bool IsFull() const { return is_open() && incoming_.IsFull(); }
 
-  // Closes the channel because the broker broke the protocol.
+  // Closes the channel because the broker violated the protocol.
   void Break(const method::ChannelClose& close);
 
   // The connection is lost: nothing is written from now on. `Disconnect` follows, which reports it.
@@ -87,7 +87,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // The connection is gone; no callbacks are called.
   void Discard();
 
-  // Returns what has arrived since the last call.
+  // Returns the arrivals since the last call.
   Arrivals TakeArrivals();
 
   // Writes the acks of this turn.
@@ -109,7 +109,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   std::uint64_t generation() const { return generation_; }
   std::size_t unconfirmed() const { return confirms_.size(); }
 
-  // Called with the broker's reply, or with why there is none. The reply is valid during the call.
+  // Called with the broker's reply, or with the error. The reply is valid during the call.
   using OnReply = std::function<void(absl::StatusOr<const ServerMethod*>)>;
 
   // Sends `method`, which the broker answers with a `Reply`. `what` describes the operation for
@@ -137,7 +137,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   }
   // Whether the arguments can be sent: invalid ones would close the connection.
   absl::Status CheckArguments(TableView arguments) const;
-  // Calls `done` in a later turn, for a call that is not sent.
+  // Calls `done` in a later turn, for an operation that is not sent.
   void Refuse(absl::Status why, OnReply done);
 
   // The largest body of deliveries from now on; 0: kMaxBodySize.
@@ -187,7 +187,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // Calls `Finish` in a later turn.
   void FinishLater();
-  // Called last, when both ends are closed.
+  // Called at the end, when both ends have closed the channel.
   void Finish();
 
   // Runs `work` in a later turn, if the user's Channel still exists then.
@@ -207,13 +207,13 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   absl::Status OnReturned(const Message& message, const Returned& returned);
   absl::Status OnDelivered(std::shared_ptr<Message>&& message);
 
-  // Quorum queues may deliver before consume-ok, so a consumer counts from its request on.
+  // Quorum queues may deliver before consume-ok, so a consumer is registered with its request.
   void AddConsumer(std::string_view consumer_tag);
   // Returns the element of `consumers_`, or null.
   const std::string* FindConsumer(std::string_view consumer_tag) const;
 
-  // Counts a method that the broker makes this client send. Returns an error if the broker asks for
-  // more and more of them, and reads none.
+  // Counts a method that this client must send at the broker's request. Returns an error if the
+  // broker keeps requesting such methods and reads none.
   absl::Status CountForcedAnswer();
 
   // Answers all open calls and publishes, then calls the listener. `state_` is no longer kOpen.
@@ -234,11 +234,11 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Tags of consumers, from the request (or the reply, if the broker chooses the tag) until
   // cancel-ok or basic.cancel.
   std::list<std::string> consumers_;
-  std::vector<std::string> starting_;  // those without a reply yet
-  std::list<std::string> cancelled_;   // those cancelled by the broker
+  std::vector<std::string> starting_;  // consumers without a reply yet
+  std::list<std::string> cancelled_;   // consumers that the broker has cancelled
   AckCoalescer acks_;
   std::size_t prefetch_ = 0;  // 0: unlimited
-  int forced_answers_ = 0;    // since everything written was last taken
+  int forced_answers_ = 0;    // since the operating system last accepted everything
 
   // Counted since `TakeArrivals`.
   std::size_t delivered_ = 0;

@@ -88,8 +88,8 @@ void FreeBlock(void* block, std::size_t size) {
   if (size > BlockPool::kBlock || !block_pool.Give(block)) ::operator delete(block);
 }
 
-// Allocates an object with `size` bytes behind it, whose address is stored in `*bytes`. An
-// allocation less for each message saves 500 instructions.
+// Allocates an object with `size` bytes behind it, whose address is stored in `*bytes`. One
+// allocation less per message saves 500 instructions.
 template <typename T>
 struct WithBytesBehind {
   using value_type = T;
@@ -122,7 +122,8 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
     end += text.copy(end, text.size());
     return std::string_view(end - text.size(), text.size());
   };
-  // "for_overwrite": otherwise its half a KiB is filled with zeros before its members are set.
+  // Uses "for_overwrite", because otherwise half a KiB is filled with zeros before the members are
+  // set.
   message_ = std::allocate_shared_for_overwrite<Message>(
       WithBytesBehind<Message>(exchange_.size() + routing_key_.size() + payload.size() +
                                    std::min(AnnouncedBodySize(payload), kMostSmallBody),
@@ -172,8 +173,8 @@ void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
   sink_ = std::move(sink);
 }
 
-// The rest of the previous message stays there until it is overwritten: filling a string with zeros
-// takes as long as a copy.
+// The rest of the previous message stays in the string until it is overwritten: filling a string
+// with zeros takes as long as a copy.
 std::span<char> IncomingContent::Room(std::size_t rest) {
   if (message_ == nullptr || rest > missing_ || is_small()) return {};
   const std::size_t size = std::min(rest, kMostReserved);
@@ -183,8 +184,8 @@ std::span<char> IncomingContent::Room(std::size_t rest) {
   return std::span(content).subspan(received_, size);
 }
 
-// From a quarter of the body on, space for all of it is reserved: doubling up to the end would take
-// half as long again.
+// Once a quarter of the body has arrived, space for all of it is reserved: doubling until the end
+// would take half as long again.
 bool IncomingContent::Grow(std::size_t size) {
   std::string& content = message_->content;
   if (message_->left_out > 0) return false;

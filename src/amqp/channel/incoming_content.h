@@ -19,13 +19,14 @@ namespace retryq::amqp {
 // is 16 to 128 MiB).
 inline constexpr std::uint64_t kMaxBodySize = std::uint64_t{512} << 20;
 
-// Assigns a name of a message. Most are those of the message before, and comparing costs less.
+// Assigns a name of a message. Most names equal those of the previous message, and comparing them
+// costs less than copying.
 inline void Keep(std::string_view name, std::string* out) {
   if (name != *out) out->assign(name);
 }
 
 // Assembles a message from a content header frame and the body frames after it. Memory grows with
-// the data that has arrived, whatever size the header states.
+// the data that has arrived, not with the size that the header states.
 class IncomingContent {
  public:
   // Call it when a method with content arrives. The message is made from the frames that follow. A
@@ -46,8 +47,7 @@ class IncomingContent {
   const std::shared_ptr<Message>& message() const { return message_; }
   std::uint64_t missing() const { return missing_; }
 
-  // Passes the body to `sink` and leaves it out of the message. To be called between header and
-  // body.
+  // Passes the body to `sink` and leaves it out of the message. Call it between header and body.
   void DivertTo(std::shared_ptr<BodySink> sink);
   bool IsFull() const { return sink_ != nullptr && sink_->IsFull(); }
 
@@ -60,7 +60,7 @@ class IncomingContent {
   // For a part of a body frame, without a copy: returns where to write the next bytes, if `rest`
   // bytes of the frame have not arrived. Empty if they cannot be taken: `OnBody` will report why.
   std::span<char> Room(std::size_t rest);
-  // To be called after `size` bytes were written there. The message is complete only after the next
+  // Call it after `size` bytes were written there. The message is complete only after the next
   // `OnBody`.
   void Added(std::size_t size);
 
@@ -71,7 +71,8 @@ class IncomingContent {
 
   bool is_small() const { return received_ + missing_ <= kMostSmallBody; }
 
-  // A body of this size is in the memory of its message, without an allocation of its own.
+  // A body of up to this size is stored in the memory of its message, without a separate
+  // allocation.
   static constexpr std::uint64_t kMostSmallBody = std::uint64_t{4} << 10;
 
   bool expected_ = false;
@@ -80,7 +81,7 @@ class IncomingContent {
   DeliveryTag tag_;
   bool redelivered_ = false;
   std::shared_ptr<Message> message_;  // null before its header
-  char* small_body_ = nullptr;        // where it begins, if it is small
+  char* small_body_ = nullptr;        // start of the body, if it is small
   std::size_t received_ = 0;          // bytes of the body so far
   std::uint64_t missing_ = 0;
   std::uint64_t limit_ = kMaxBodySize;

@@ -15,7 +15,7 @@ namespace {
 // Below this size, hashing a body is cheaper than keeping a reference to it.
 constexpr std::size_t kSmallestKeptBody = 256;
 
-// Frames of up to this size are copied. It limits the memory for all unconfirmed publishes.
+// Frames of up to this size are copied. This limits the memory for all unconfirmed publishes.
 constexpr std::size_t kMostCopied = 1024;
 
 // Returns a hash of `bytes` and of the content whose hash is `before`. Its seed differs from

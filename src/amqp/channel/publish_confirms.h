@@ -56,8 +56,8 @@ class PublishConfirms {
   // false if there is none.
   bool Return(const Fingerprint& fingerprint, std::uint16_t code, std::string_view text);
 
-  // Handles basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all). Publishes
-  // that were answered before are skipped. Returns false, and settles nothing, for a number that no
+  // Handles basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all). Skips
+  // publishes that were answered before. Returns false, and settles nothing, for a number that no
   // publish has had.
   [[nodiscard]] bool Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome);
 
@@ -102,7 +102,7 @@ class PublishConfirms {
 
   Ring<Entry> open_;               // by number
   std::uint64_t first_ = 1;        // number of open_[0]
-  std::uint64_t next_return_ = 1;  // returns come in order: where the search starts
+  std::uint64_t next_return_ = 1;  // start of the search: returns arrive in order
   std::size_t answered_ = 0;
 };
 

@@ -93,7 +93,7 @@ class FieldWriter {
   int bit_ = 0;  // position of the next flag in the last octet; 0: in a new octet
 };
 
-// Reads what FieldWriter writes. Views in the results point into the given bytes.
+// Reads the fields that FieldWriter writes. Views in the results point into the given bytes.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : wire_(bytes) {}

@@ -50,7 +50,7 @@ absl::Status UnknownType(FrameType type) {
   return FrameError(byte == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
 }
 
-// Returns why the head is not valid.
+// Returns the error of an invalid head.
 absl::Status Fault(FrameHead head, std::size_t frame_max) {
   if (!IsFrameType(head.type)) return UnknownType(head.type);
   const std::size_t limit = LimitOf(head.type, frame_max);

@@ -25,7 +25,7 @@ inline constexpr char kFrameEnd = '\xce';
 inline constexpr std::size_t kFrameMinSize = 4096;
 
 // RabbitMQ sends a content header in one frame even if it is larger than the negotiated frame_max
-// (60 035 bytes at 8192, seen on 3.10 and 4.x), so content headers have a limit of their own.
+// (60 035 bytes at 8192, seen on 3.10 and 4.x), so content headers have a separate limit.
 inline constexpr std::size_t kMaxInboundHeaderFrame = std::size_t{16} << 20;
 
 struct FrameHead {
@@ -53,7 +53,7 @@ inline FrameHead HeadAt(const char* frame) {
           .payload_size = LoadBigEndian<std::uint32_t>(frame + 3)};
 }
 
-// Whether a frame may begin like this.
+// Whether a frame may begin with these bytes.
 inline bool IsValid(FrameHead head, std::size_t frame_max) {
   switch (head.type) {
     case FrameType::kMethod:
@@ -71,18 +71,19 @@ inline bool IsValid(FrameHead head, std::size_t frame_max) {
 // and return nullopt while it is too short. Errors are ProtocolErrors (501): an unknown type, a
 // size above the limit (`frame_max`, except for header frames), a heartbeat with a payload or a
 // channel, a wrong frame end. After an error the stream cannot be used. (For an unknown type and a
-// wrong frame end, the specification wants the connection closed without an answer; RabbitMQ
-// answers 501, and so does this client.)
+// wrong frame end, the specification requires closing the connection without a reply; RabbitMQ and
+// this client reply with 501.)
 
 // Returns the head of the first frame, from its first kFrameHeadSize bytes. The caller can then
 // wait for the whole frame before it makes the buffer contiguous.
 absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std::size_t frame_max);
 
-// Returns the first frame. The caller consumes its `frame_size()` bytes when it is done with it.
+// Returns the first frame. The caller consumes its `frame_size()` bytes after it has handled the
+// frame.
 absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max);
 
-// For frames one after the other: returns whether `buffer` begins with a whole valid frame, and
-// fills it in. If not, `NextFrame` returns why.
+// For many frames in sequence: returns whether `buffer` begins with a whole valid frame, and fills
+// in `*frame`. If not, `NextFrame` returns the reason.
 inline bool ReadFrame(std::string_view buffer, std::size_t frame_max, FrameView* frame) {
   if (buffer.size() < kFrameOverhead) return false;
   const FrameHead head = HeadAt(buffer.data());

@@ -35,9 +35,9 @@ enum class ReplyCode : std::uint16_t {
 // Whether an error with this code closes only its channel, not the connection.
 bool EndsChannelOnly(ReplyCode code);
 
-// Returns the error for data that breaks the protocol, with which the connection or channel is
-// closed: kInternal, with the message `text` and the code `code`. `text` states what is wrong with
-// the frame; Session adds which frame it is.
+// Returns the error for data that violates the protocol; the connection or channel is closed with
+// it: kInternal, with the message `text` and the code `code`. `text` states what is wrong with the
+// frame; Session adds which frame it is.
 absl::Status ProtocolError(ReplyCode code, std::string_view text);
 
 // Returns the code of `status`; kInternalError if it is not a ProtocolError.

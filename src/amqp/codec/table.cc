@@ -18,8 +18,8 @@ namespace {
 
 // ---- Steps through encoded tables and arrays by their lengths
 
-// The size of the value of each wire type: a number of bytes, or a 4-byte length followed by so
-// many bytes. These are the types of RabbitMQ and librabbitmq.
+// The size of the value of each wire type: a number of bytes, or a 4-byte length followed by this
+// number of bytes. These are the types of RabbitMQ and librabbitmq.
 constexpr std::uint8_t kLengthFirst = 0xfe;
 constexpr std::uint8_t kUnknownType = 0xff;
 constexpr auto kValueSizes = [] {
@@ -53,8 +53,8 @@ bool IsNested(char type) { return type == 'F' || type == 'A'; }
 // Returns the part of a value of type S, x, A or F after its length.
 std::string_view Content(std::string_view value) { return value.substr(sizeof(std::uint32_t)); }
 
-// `TakeValue` and `TakeField` remove one item from the front of `rest`. They return false if it does
-// not fit or its type is unknown; `rest` must not be used then.
+// `TakeValue` and `TakeField` remove one item from the front of `rest`. They return false if it
+// does not fit or its type is unknown; `rest` must not be used then.
 
 bool TakeValue(std::string_view* rest, char* type, std::string_view* value) {
   if (rest->empty()) return false;
@@ -323,7 +323,7 @@ class TableEncoder {
 
   std::string* out_;
   std::string_view field_;           // the innermost field being written
-  int levels_ = kMaxTableDepth - 1;  // tables and arrays that may still be nested
+  int levels_ = kMaxTableDepth - 1;  // levels of tables and arrays that are still allowed
   absl::Status status_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace retryq::amqp {
 
-// Converts for Abseil's functions, whose string_view is a type of its own on some platforms.
+// Converts for Abseil's functions, whose string_view is a different type on some platforms.
 inline absl::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace retryq::amqp

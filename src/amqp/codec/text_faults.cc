@@ -29,7 +29,8 @@ std::string HostFault(std::string_view host) {
   if (host.find(':') != std::string_view::npos && !IsIpv6Address(host)) {
     return "contains ':' but is not an IPv6 address";
   }
-  // OpenSSL matches a leading dot with all names that end so, and an empty name with any name.
+  // OpenSSL matches a name with a leading dot with all names that end with it, and an empty name
+  // with any name.
   if (host.starts_with('.') || host.find("..") != std::string_view::npos) {
     return "has an empty part before a dot";
   }

@@ -10,8 +10,8 @@
 namespace retryq::amqp {
 
 // Returns what is wrong with the texts of `options`: one clause each, beginning with the field. A
-// NUL is refused because C functions end a name there: they would look up another host, look for
-// another name in a certificate, read another file or log another user than the one configured.
+// NUL is refused because it ends a name for C functions: they would look up another host, check
+// another name in a certificate, read another file or log another user than the configured one.
 std::vector<std::string> TextFaults(const ConnectionOptions& options);
 
 // Whether it is an ASCII control character, including DEL.

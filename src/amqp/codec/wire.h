@@ -16,7 +16,7 @@ namespace retryq::amqp {
 
 // The elements of all data on the wire: integers in network order, and strings after their length.
 
-// Returns the number as it is stored in network order, or the number that is stored like this.
+// Converts a number to network order, or back.
 template <std::unsigned_integral T>
 T InNetworkOrder(T number) {
   if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) {

@@ -20,8 +20,8 @@
 namespace retryq::amqp {
 namespace {
 
-// How long a close waits for a broker that has accepted the connection and not sent a byte: it logs
-// a connection that ends then as an error of the client.
+// How long a close waits for a broker that has accepted the connection but has not sent a byte: the
+// broker would log an earlier end as an error of the client.
 constexpr absl::Duration kFirstReply = absl::Milliseconds(200);
 // The largest secret; it fits into the smallest frame_max with its method.
 constexpr std::size_t kMaxSecret = 8000;
@@ -156,7 +156,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   std::size_t unsent_bytes() const { return session_ == nullptr ? 0 : session_->unsent_bytes(); }
 
  private:
-  // Files may have been replaced since the last time, or be about to be.
+  // The files may have been replaced since they were last read, or may be replaced at the moment.
   absl::Status ReadTlsFiles() {
     if (!options_.tls) return absl::OkStatus();
     absl::StatusOr<TlsContext> context = TlsContext::Create(*options_.tls);
@@ -211,7 +211,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   // While the connection is open: asks for the next password before this one expires. If there is
-  // none, the broker ends the connection, and the next attempt reports why.
+  // no next password, the broker ends the connection, and the next attempt reports the reason.
   void RenewPasswordInTime() {
     renewal_.reset();
     if (source_ == nullptr || options_.password_expires == absl::InfiniteFuture()) return;
@@ -252,7 +252,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
                                          pace_, this);
   }
 
-  // Continues after an address, or a whole endpoint, that did not lead to a connection.
+  // Continues after an address, or all addresses of an endpoint, that could not be connected to.
   void TryNext(const absl::Status& why) {
     failures_.emplace_back(why.message().data(), why.message().size());
     if (++address_ < addresses_.size()) return ConnectToAddress();

@@ -130,7 +130,7 @@ absl::Status Handshake::CheckLoginSize(std::size_t size) const {
   const bool external = options_.auth_mechanism == AuthMechanism::kExternal;
   return absl::InvalidArgumentError(absl::StrCat(
       "the login of ", User(), " at ", Describe(endpoint_), " takes ", size,
-      " bytes, where the broker takes at most ", limit, " in one frame before the login (",
+      " bytes, but the broker accepts at most ", limit, " in one frame before the login (",
       external ? "" : absl::StrCat("the password has ", options_.password.size(), ", "),
       "the connection name ", options_.connection_name.size(),
       "): shorten them, or raise initial_frame_max there and in the connection's options"));
@@ -144,7 +144,7 @@ absl::Status Handshake::OnTune(const method::ConnectionTune& tune, std::string* 
       .frame_max = Agree(tune.frame_max, FrameMax(options_)),
       .heartbeat = Agree(tune.heartbeat, heartbeat)};
   if (agreed.frame_max < kFrameMinSize) {
-    return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " wants frames of at most ",
+    return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " accepts frames of at most ",
                                                agreed.frame_max, " bytes: raise its frame_max to ",
                                                kFrameMinSize, " at least"));
   }
@@ -206,12 +206,12 @@ absl::Status Handshake::OnHungUp() const {
                        " closed the connection without a reason: is it RabbitMQ's AMQP port",
                        options_.tls ? "?" : ", and not the one for TLS (amqps://)?"));
     case Step::kTune:
-      // A refusal is a 403, because the client has announced authentication_failure_close.
+      // The broker refuses a login with 403, because the client has announced
+      // authentication_failure_close.
       return absl::UnavailableError(
           absl::StrCat(Describe(endpoint_), " closed the connection during the login of ", User(),
-                       " and does not say that it refuses it: it may be stopping, or short of "
-                       "something, or what "
-                       "is between may have ended the connection; see the broker's log"));
+                       " without refusing it: the broker may be stopping or out of resources, or a "
+                       "proxy may have closed the connection; see the broker's log"));
     default:
       return absl::UnavailableError(absl::StrCat(Describe(endpoint_),
                                                  " closed the connection while vhost '",

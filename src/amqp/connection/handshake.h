@@ -13,7 +13,7 @@
 
 namespace retryq::amqp {
 
-// Returns the largest frame that `options` ask for; never unlimited.
+// Returns the largest frame that `options` request; never unlimited.
 std::uint32_t FrameMax(const ConnectionOptions& options);
 
 // The limits that both ends agreed on.
@@ -24,7 +24,7 @@ struct Tuning {
 };
 
 // The steps from the first packet to an open connection: start, tune, open. It does not use a
-// socket: it gets the broker's methods, and appends the replies.
+// socket: the caller passes the broker's methods, and it appends the replies.
 class Handshake {
  public:
   // `options` and `endpoint` must outlive it.
@@ -38,7 +38,7 @@ class Handshake {
   // remedy; never the password. An unexpected method is a ProtocolError.
   absl::StatusOr<bool> OnMethod(const ServerMethod& method, std::string* out);
 
-  // Returns what it means if the broker closes the connection at this step.
+  // Returns the error if the broker closes the connection at this step.
   absl::Status OnHungUp() const;
 
   // Returns whether the broker has sent its first method.

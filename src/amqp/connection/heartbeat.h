@@ -13,8 +13,8 @@ namespace retryq::amqp {
 // interval, and `dead` if nothing has arrived for two intervals (less an eighth of one at most), so
 // that an unplugged cable is noticed within two intervals.
 //
-// It counts its own ticks instead of time: a program that was stopped for a minute first reads the
-// data that arrived meanwhile, and does not treat the peer as dead.
+// It counts its own ticks instead of time, so that a program that was suspended for a minute first
+// reads the data that arrived meanwhile, and does not treat the peer as dead.
 class Heartbeat {
  public:
   struct Callbacks {

@@ -26,11 +26,11 @@ constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
 // The clock is read once for this number of frames: a delivery has three.
 constexpr std::size_t kFramesPerLook = 8;
 
-// If less of a frame is missing, it is not moved to its message early: copying it later is cheap.
+// If less than this is missing of a frame, the frame is not moved to its message early: copying it
+// later is cheap.
 constexpr std::size_t kLargeRest = std::size_t{8} << 10;
 
-// Average bytes per message from which messages are large: copying one takes longer than reading
-// twice.
+// From this average size on, messages count as large: copying one takes longer than reading twice.
 constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 
 // Number of large messages that are read in one turn, each with its part of kLongestTurn.
@@ -39,8 +39,9 @@ constexpr int kMostMessagesReadOn = ReadPace::kFull / kLargeMessage;
 // Pause while a part of a body cannot be taken: a mebibyte per pause is as fast as data arrives.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(2);
 
-// Whether the broker closes a connection with this code because it cannot read what was sent, or
-// because its own code fails on it. Other codes report limits, or come from an operator.
+// Whether the broker closes a connection with this code because it cannot parse the data that was
+// sent, or because its own code fails on this data. Other codes report limits, or come from an
+// operator.
 bool IsCausedByClient(std::uint16_t code) {
   switch (static_cast<ReplyCode>(code)) {
     case ReplyCode::kFrameError:
@@ -68,7 +69,7 @@ bool IsOfConnection(const ServerMethod& method) {
   return std::visit([](const auto& m) { return IsOfConnection(m.kId); }, method);
 }
 
-// The frame that broke the protocol.
+// The frame that violated the protocol.
 struct FaultyFrame {
   std::string name;  // "method frame basic.deliver on channel 3"
   std::uint16_t channel = 0;
@@ -240,7 +241,7 @@ void Session::HandleInput() {
 }
 
 std::span<char> Session::BodyRoom() {
-  // Only data that directly follows the head is payload.
+  // Only data directly after the head is payload.
   const InputBuffer& input = *link_->input();
   if (input.bytes().size() != kFrameHeadSize) return {};
   const std::optional<FrameHead> head = FrontBody(input);
@@ -305,7 +306,7 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
     }
     Channel::Impl* const channel = state_ == State::kClosing ? nullptr : FindChannel(frame.channel);
     if (frame.type == FrameType::kBody && channel != nullptr && channel->IsFull()) {
-      if (heartbeat_) heartbeat_->OnReceived();  // the peer's next data waits in the socket
+      if (heartbeat_) heartbeat_->OnReceived();  // the next data of the peer stays in the socket
       HandleRestAfter(kLookAgain);
       break;
     }
@@ -375,7 +376,7 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
             if (state_ != State::kClosing) {
               return ProtocolError(ReplyCode::kCommandInvalid, "no call awaits this reply");
             }
-            End(absl::UnavailableError("closed as asked"));
+            End(absl::UnavailableError("closed on request"));
             return absl::OkStatus();
           },
           [this](const method::ConnectionBlocked& m) {
@@ -417,7 +418,7 @@ absl::Status Session::OnHandshakeMethod(const ServerMethod& method) {
             .dead =
                 [this] {
                   End(absl::UnavailableError(absl::StrCat(
-                      "connection to ", Describe(endpoint_), " lost: not a sign of life for ",
+                      "connection to ", Describe(endpoint_), " lost: nothing received for ",
                       absl::FormatDuration(2 * handshake_.tuning().heartbeat))));
                 },
         });

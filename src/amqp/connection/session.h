@@ -33,7 +33,8 @@ class SessionOwner {
 
   virtual void OnSessionOpen() = 0;
   virtual void OnSessionBlocked(bool blocked, std::string_view reason) = 0;
-  // The session has ended, or was never opened. The last call; its channels are informed after it.
+  // The session has ended, or was never opened. This is the last call; the channels are informed
+  // after it.
   virtual void OnSessionEnded(const absl::Status& why) = 0;
 };
 
@@ -51,7 +52,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   ~Session() override;
 
   bool is_open() const { return state_ == State::kOpen; }
-  // From the connection of the socket on until it is open.
+  // Whether TCP is connected and the connection is not open yet.
   bool is_shaking_hands() const { return state_ == State::kShakingHands; }
   bool has_heard_broker() const { return handshake_.has_begun(); }
 
@@ -101,22 +102,22 @@ class Session final : public std::enable_shared_from_this<Session>,
   // ChannelHost
   Outbox& Write() override;
 
-  // The limit for received frames at present.
+  // The current limit for received frames.
   std::size_t frame_limit() const;
 
   // Returns null if the channel is not open.
   Channel::Impl* FindChannel(std::uint16_t number) const;
 
   // Moves the payload of a large body frame to its message without waiting for the whole frame:
-  // what is in the input, and then what arrives next. Meanwhile the input begins with a frame head
-  // for the missing rest.
+  // first the bytes in the input, then the bytes that arrive next. Meanwhile the input begins with
+  // a frame head for the missing rest.
   void TakeLargeBody(InputBuffer& input);
   // Returns the head at the front of the input, if it belongs to a body frame and the session is
   // open.
   std::optional<FrameHead> FrontBody(const InputBuffer& input) const;
   // Returns the space for that payload in its message; empty if it has none.
   std::span<char> BodyRoom(const FrameHead& head) const;
-  // To be called after `size` bytes of the payload were put into the message; `copied` if they came
+  // Call it after `size` bytes of the payload were written to the message; `copied` if they came
   // from the input.
   void OnBodyTaken(InputBuffer& input, const FrameHead& head, std::size_t size, bool copied);
 
@@ -124,9 +125,9 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Handles the whole frames at the front of `bytes`, and returns their size. If that takes long,
   // some frames are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);
-  // Handles the rest of the input after `pause`, and reads nothing before.
+  // Handles the rest of the input after `pause`, and does not read before.
   void HandleRestAfter(absl::Duration pause);
-  // Sets how long the next data may gather.
+  // Sets how long the next data may accumulate.
   void SetPace();
   absl::Status OnConnectionFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
@@ -135,10 +136,10 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
   void ShakeHands();
-  // Limits the time of this step of connecting, of which `spent` has passed. `why` states what the
-  // peer did not do.
+  // Limits the time of this step of connecting, of which `spent` has passed. `why` states which
+  // action of the peer is missing.
   void EndAfter(absl::Duration limit, const char* why, absl::Duration spent = absl::ZeroDuration());
-  // The frame at the front of `bytes` breaks the protocol: closes its channel or the connection.
+  // The frame at the front of `bytes` violates the protocol: closes its channel or the connection.
   void OnProtocolError(std::string_view bytes, const absl::Status& error);
 
   void SendClose(const method::ConnectionClose& close);

@@ -104,7 +104,7 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
   } else {
     std::tie(host, port) = SplitAt(text, ':');
     if (port && port->find(':') != std::string_view::npos) {
-      return Invalid("an IPv6 address must stand in brackets, as in amqp://[::1]:5672");
+      return Invalid("an IPv6 address must be in brackets, as in amqp://[::1]:5672");
     }
   }
   if (!host.empty()) {
@@ -123,7 +123,7 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
   return absl::OkStatus();
 }
 
-// Sets `*out` to the meaning of one of a few words.
+// Sets `*out` to the value of one of a few words.
 template <typename Meaning>
 absl::Status ParseChoice(const char* part, std::string_view text,
                          std::initializer_list<std::pair<const char*, Meaning>> choices,
@@ -171,7 +171,7 @@ constexpr Parameter kParameters[] = {
     {"channel_max",
      [](std::string_view value, ConnectionOptions* options) {
        const auto channels =
-           ParseNumber<std::uint16_t>("channel_max (0: as the broker says)", value, 0, 65535);
+           ParseNumber<std::uint16_t>("channel_max (0: the broker's limit)", value, 0, 65535);
        if (channels.ok()) options->channel_max = *channels;
        return channels.status();
      }},
@@ -181,7 +181,7 @@ constexpr Parameter kParameters[] = {
          options->frame_max = 0;
          return absl::OkStatus();
        }
-       const auto bytes = ParseNumber<std::uint32_t>("frame_max (bytes; 0: as the broker says)",
+       const auto bytes = ParseNumber<std::uint32_t>("frame_max (bytes; 0: the broker's limit)",
                                                      value, 8192, 1 << 20);
        if (bytes.ok()) options->frame_max = *bytes;
        return bytes.status();
@@ -225,8 +225,8 @@ constexpr Parameter kParameters[] = {
      [](std::string_view value, ConnectionOptions* options) {
        if (value == "disable") {
          return Invalid(
-             "server_name_indication=disable would leave unchecked which host it is; name the one "
-             "in the certificate, or trust anybody by verify=verify_none");
+             "server_name_indication=disable would not check the host; name the one in the "
+             "certificate, or trust any server with verify=verify_none");
        }
        return ParseText("server_name_indication", value, &options->tls->server_name);
      },
@@ -289,7 +289,7 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
   }
   const auto [locator, query] = SplitAt(uri, '?');
   const auto [authority, path] = SplitAt(locator, '/');
-  // Part of a password would be taken for a host, a vhost or a parameter, and then be shown.
+  // Part of a password would be parsed as a host, a vhost or a parameter, and then be shown.
   if (uri.find('@', authority.size()) != std::string_view::npos) {
     return Invalid(
         "a '/', '?' or '@' in user, password or vhost must be percent-encoded (%2f, %3f, %40)");

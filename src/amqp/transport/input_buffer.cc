@@ -29,7 +29,7 @@ void InputBuffer::Consumed(std::size_t size) {
   begin_ += size;
   if (begin_ < end_) return;
   begin_ = end_ = 0;
-  // It has grown for an unusually large header frame.
+  // The buffer has grown for an unusually large header frame.
   if (capacity_ > 4 * kCapacity) {
     memory_.reset();
     capacity_ = 0;

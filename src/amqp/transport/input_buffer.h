@@ -19,7 +19,7 @@ class InputBuffer {
 
   // Returns the space for the next data, at least a quarter of kCapacity. May move `bytes`.
   std::span<char> Room();
-  // To be called after `size` bytes were written there.
+  // Call it after `size` bytes were written there.
   void Added(std::size_t size) { end_ += size; }
 
   // Removes the first `size` bytes.

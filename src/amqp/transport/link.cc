@@ -32,7 +32,8 @@ constexpr char kClosedByPeer[] = "closed by the peer";
 // Names the callbacks of a connection in errors about exceptions that nothing else has caught.
 constexpr char kWhose[] = "a callback of the AMQP connection";
 
-// Child processes would inherit a socket made by libevent. Returns -1 if there is none.
+// Does not let libevent create the socket, because child processes would inherit that. Returns -1
+// if there is none.
 evutil_socket_t OpenSocket(const SocketAddress& address) {
   const int fd =
       socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
@@ -50,7 +51,7 @@ absl::Duration UntilTick(event_base* base, absl::Duration interval) {
 }
 
 // Whether only a write failed. The peer is gone, but its last data may still be in the socket:
-// reading returns it before the end of the stream.
+// reading returns this data before the end of the stream.
 bool IsFailedWrite(short what) { return what == (BEV_EVENT_ERROR | BEV_EVENT_WRITING); }
 
 }  // namespace
@@ -105,7 +106,7 @@ absl::Status Link::StartTls(const TlsContext& context, const std::string& host) 
     tls_.reset();
     return absl::UnavailableError("libevent cannot set up TLS");
   }
-  // AMQP has a close of its own, and its frames state their length.
+  // AMQP has its own close, and its frames state their length.
   bufferevent_openssl_set_allow_dirty_shutdown(tls_stream_.get(), 1);
   bufferevent_setcb(
       tls_stream_.get(),
@@ -231,7 +232,7 @@ void Link::OnTurnEnd() {
   Flush();
 }
 
-// Writes straight to the socket if nothing waits before: libevent would need two changes of its
+// Writes directly to the socket if no earlier data waits: libevent would need two changes of its
 // epoll set, another turn of the loop and another copy.
 void Link::Flush() {
   flush_is_due_ = false;

@@ -27,13 +27,13 @@ class LinkOwner {
   virtual void OnConnected() = 0;
   // The TLS handshake is complete, after `Link::StartTls`.
   virtual void OnSecured() = 0;
-  // Returns the space for the next data, if that does not belong in `Link::input`; else empty.
-  // Called before each read, except with TLS.
+  // Returns the space for the next data, if the data does not belong in `Link::input`; otherwise
+  // empty. Called before each read, except with TLS.
   virtual std::span<char> BodyRoom() = 0;
   // Data has arrived: `body_size` bytes in the space of `BodyRoom`, the rest in `Link::input`.
   // Returns whether the link still exists and may continue to read.
   virtual bool OnInput(std::size_t body_size) = 0;
-  // Nothing has arrived during the pause: see `Link::Gather`.
+  // No data has arrived during the pause: see `Link::Gather`.
   virtual void OnQuiet() = 0;
   // The turn ends: the last opportunity to write to its outbox.
   virtual void BeforeFlush() = 0;
@@ -51,7 +51,7 @@ class Link {
  public:
   // Connects. `owner` must outlive it.
   Link(event_base* base, const SocketAddress& address, LinkOwner* owner);
-  // Offers unsent data to the operating system once more.
+  // Tries to write unsent data again.
   ~Link();
 
   // Begin to read without TLS, or begin the TLS handshake. Call one of them once, after
@@ -67,10 +67,10 @@ class Link {
   void PauseReading();
   void ResumeReading();
 
-  // Data may gather for `pause` before it is read, from now on and after each `OnInput` and
-  // `OnQuiet`, unless it is a lot. The pause ends on a tick: links of one loop whose pauses are
+  // From now on, and after each `OnInput` and `OnQuiet`, data may accumulate for `pause` before it
+  // is read, unless much data arrives. The pause ends on a tick: links of one loop whose pauses are
   // equal, or multiples of each other by two, are read in one turn. Zero: data is read as it
-  // arrives. With TLS, data never gathers.
+  // arrives. With TLS, data never accumulates.
   void Gather(absl::Duration pause);
 
   // Whether arriving messages are large. Data after the end of a body is then left in the socket,
@@ -79,7 +79,7 @@ class Link {
 
   // Returns the outbox, which is sent at the end of the turn.
   Outbox& Write();
-  // Number of bytes that the operating system has not taken yet, encrypted or not.
+  // Number of bytes that the operating system has not accepted yet, encrypted or not.
   std::size_t unsent() const;
 
   // The received data. Its handler keeps a reference, because the link may be destroyed meanwhile.

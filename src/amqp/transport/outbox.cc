@@ -16,11 +16,11 @@
 namespace retryq::amqp {
 namespace {
 
-// Bodies of up to this size are copied. They fit into one frame whatever limit was negotiated.
-// Above it a reference is cheaper, although it costs an allocation and a segment of its own.
+// Bodies of up to this size are copied. They fit into one frame with every negotiated limit. Above
+// this size a reference is cheaper, although it costs an allocation and a separate segment.
 constexpr std::size_t kMostSmallBody = kFrameMinSize - kFrameOverhead;
 
-// A burst may grow the buffer; no more than this is kept for the next turns.
+// A burst may grow the buffer; at most this capacity is kept for the next turns.
 constexpr std::size_t kKeptCapacity = std::size_t{1} << 20;
 
 // Number of buffers in one system call: 127 shared bodies, at least half a mebibyte.

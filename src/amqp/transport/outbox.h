@@ -28,19 +28,19 @@ class Outbox {
   // Adds the three kinds of frames of a publish. Returns the frames, valid until the next call,
   // without those of a body of more than 4 KiB. All short strings must be at most 255 bytes,
   // `frame_max` at least kFrameMinSize. `header_size`: that of the content header. `to_come`: bytes
-  // of the body that follow in frames of their own.
+  // of the body that follow in separate frames.
   std::string_view AddPublish(std::uint16_t channel, const PublishParams& params,
                               std::size_t header_size, std::size_t frame_max,
                               std::uint64_t to_come = 0);
 
-  // For data without a function of its own here.
+  // For data for which there is no function here.
   std::string* bytes() { return &bytes_; }
 
   bool empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size() + shared_size_; }
 
   // Writes everything to a connected non-blocking socket, and clears the outbox. Data that the
-  // socket does not take, because it is full or because of an error, is moved to `rest`.
+  // socket does not accept, because it is full or because of an error, is moved to `rest`.
   void SendTo(int socket, evbuffer* rest);
   // Moves everything to `output`.
   void MoveTo(evbuffer* output) { MoveRestTo(output, 0); }

@@ -10,20 +10,21 @@ namespace {
 constexpr int kPauses = 16;
 
 // A pause is worth its timer if it replaces this number of reads, and brings this number of
-// messages. If there are pauses already, half as many are enough.
+// messages. If there are pauses already, half of these numbers are enough.
 constexpr double kReads = 1.5;
 constexpr double kWorthwhile = 5;
 
-// The largest part of what the broker may send that a pause brings.
+// The largest fraction of the data that the broker may send that a pause may bring.
 constexpr double kMostShareOfNear = 1.0 / 4;
 constexpr double kMostShareOfFar = 1.0 / 8;
 
-// How many times longer pauses are if everything waits for the broker, and the part of the prefetch
-// that the broker then holds.
+// The factor for pauses if everything waits for the broker, and the fraction of the prefetch that
+// must then wait for confirms.
 constexpr int kLonger = 4;
 constexpr double kShareOfWaiting = 1.0 / 2;
 
-// Consecutive pauses without data after which nothing gathers until something arrives.
+// After this number of consecutive pauses without data, data does not accumulate until some has
+// arrived.
 constexpr int kMostVainPauses = 1;
 
 }  // namespace
@@ -71,7 +72,7 @@ void ReadPace::Count(const Arrivals& arrivals, absl::Duration now) {
     pause_ = BestPause(elapsed);
     Begin(now);
   } else if (pause_ > absl::ZeroDuration() && !Fits(kPauses * absl::FDivDuration(limit_, pause_))) {
-    // More has arrived than fits into the pauses of the whole time.
+    // More data has arrived than fits into the pauses of the whole time.
     pause_ = pause_ > kShortest ? pause_ / 2 : absl::ZeroDuration();
   }
 }

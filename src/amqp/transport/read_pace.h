@@ -17,32 +17,33 @@ struct Arrivals {
   std::size_t used_up = 0;      // total prefetch of channels that used it up meanwhile
   std::size_t unconfirmed = 0;  // publishes that are still unconfirmed
 
-  // The part, 0 to 1, of what the broker was allowed to send: of the prefetch, or of the
-  // unconfirmed publishes. It is 0 for data without a limit, and 1 for replies that are waited for.
+  // The fraction, 0 to 1, of the data that the broker was allowed to send: of the prefetch, or of
+  // the unconfirmed publishes. It is 0 for data without a limit, and 1 for replies for which the
+  // client waits.
   double share = 0;
 
   // Adds the arrivals of another channel of the same connection.
   void Add(const Arrivals& other);
 };
 
-// How long data may gather before it is read, as network cards gather packets before they
-// interrupt. A turn of the loop costs as much as dozens of messages in it: another thread loses its
+// Determines how long data may accumulate before it is read, like interrupt coalescing of network
+// cards. A turn of the loop costs as much as dozens of messages in it: another thread loses its
 // core, caches are filled again, packets are sent and acknowledged. A client that is faster than
-// its broker would pay that for every few messages.
+// its broker would have this cost for every few messages.
 //
-// If nothing arrived during two pauses, the next data is read at once, and data after it gathers
+// If nothing arrived during two pauses, the next data is read at once, and later data accumulates
 // again. The length of pauses is decided from time to time, by the rates since the last decision:
 //
-// - During a pause the broker must have enough to work on. By Little's law, if a pause brings an
-//   eighth of all that may be under way, it is an eighth of the time that a message takes from end
-//   to end. So that is the longest pause, and the largest part of its throughput that a broker with
-//   spare time can lose. It is a quarter if the round trip is below kShortest: the rest of that
-//   time is the broker's own work, which continues.
+// - During a pause the broker must have enough to work on. By Little's law, a pause that brings an
+//   eighth of all messages that may be under way is an eighth of the time that a message takes from
+//   end to end. So this is the longest pause, and the largest fraction of its throughput that an
+//   idle broker can lose. The limit is a quarter if the round trip is below kShortest: the rest of
+//   that time is the broker's own work, which continues.
 // - The data must fit into kFull, which ends a pause early.
 // - Pauses may be four times as long if everything waits for a near broker: a prefetch is used up,
-//   and half of it or more are publishes whose confirms come a few at a time. What is left unread
-//   for some milliseconds would wait longer at the broker.
-// - There are no pauses unless they save turns, and bring enough data for that to matter.
+//   and half of it or more are publishes whose confirms come a few at a time. Data that stays
+//   unread for some milliseconds would otherwise wait longer at the broker.
+// - There are no pauses unless they save turns, and bring enough data for a noticeable effect.
 class ReadPace {
  public:
   // Pauses are not longer than `longest`, or four times that if everything waits for the broker. If
@@ -60,11 +61,11 @@ class ReadPace {
   // here. Publishes on this connection come from deliveries on that one.
   void Follow(std::shared_ptr<ReadPace> leader) { leader_ = std::move(leader); }
 
-  // To be called for a new connection with this round-trip time. Nothing gathers at first.
+  // Call it for a new connection with this round-trip time. At first data does not accumulate.
   void Reset(absl::Duration round_trip = absl::InfiniteDuration());
 
-  // To be called at `now` after each read, and after each pause without data. Returns how long to
-  // gather from now on; zero: until something arrives.
+  // Call it at `now` after each read, and after each pause without data. Returns how long data
+  // accumulates from now on; zero: until something arrives.
   absl::Duration After(const Arrivals& arrivals, absl::Duration now);
 
  private:
@@ -73,7 +74,8 @@ class ReadPace {
   bool IsNear() const { return round_trip_ < kShortest; }
   // The best pause for the data that has arrived in this time.
   absl::Duration BestPause(absl::Duration elapsed) const;
-  // Whether that data could have arrived in this number of pauses, and whether that is worthwhile.
+  // Whether this data could have arrived in this number of pauses, and whether the pauses are
+  // worthwhile.
   bool Fits(double pauses) const;
   bool IsWorthwhile(double pauses) const;
 

@@ -114,9 +114,9 @@ class Resolver::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<Executor> executor_;
   const LookUp look_up_;
   std::vector<Search> searches_;
-  bool keeps_late_ = false;  // late results are of use for the next try
+  bool keeps_late_ = false;  // late results are used for the next try
 
-  std::optional<Endpoint> waiting_;  // the endpoint that is waited for
+  std::optional<Endpoint> waiting_;  // the endpoint for which the caller waits
   Done done_;
   std::unique_ptr<Timer> timer_;
 };

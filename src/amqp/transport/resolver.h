@@ -24,13 +24,13 @@ struct SocketAddress {
 using SocketAddresses = absl::StatusOr<std::vector<SocketAddress>>;
 
 // Looks up an endpoint like other programs of the machine: by getaddrinfo, with the hosts file, DNS
-// and whatever nsswitch.conf names. May take minutes, and cannot be interrupted.
+// and all sources of nsswitch.conf. May take minutes, and cannot be interrupted.
 SocketAddresses LookUpBySystem(const Endpoint& endpoint);
 
-// Looks up endpoints, one after the other, on threads of their own and for a limited time. A
-// look-up that takes longer continues in the background. Until it ends, no other thread is started
-// for that endpoint, and its result is used for the next `Resolve`. So a name server that does not
-// answer costs one thread per endpoint, and results of a slow one are used late.
+// Looks up endpoints, one after the other, on separate threads and for a limited time. A look-up
+// that takes longer continues in the background. Until it ends, no other thread is started for that
+// endpoint, and its result is used for the next `Resolve`. So a name server that does not answer
+// costs one thread per endpoint, and results of a slow one are used late.
 class Resolver {
  public:
   using LookUp = std::function<SocketAddresses(const Endpoint&)>;  // called on any thread
@@ -40,7 +40,7 @@ class Resolver {
   Resolver(Timers& timers, std::shared_ptr<Executor> executor, LookUp look_up = LookUpBySystem);
   ~Resolver();
 
-  // Replaces the previous look-up if that has not called back. Never calls back inside this call.
+  // Cancels the previous look-up if it has not called back. Never calls back inside this call.
   void Resolve(const Endpoint& endpoint, absl::Duration timeout, Done done);
 
   // Cancels the look-up, and drops late results.

@@ -30,8 +30,8 @@ class Ring {
     return value;
   }
 
-  // For elements that keep their own storage too: `add` returns the new last element, which is as
-  // an element was left when it was dropped.
+  // For elements that keep their own storage too: returns the new last element, which has the
+  // contents of an element that was removed earlier.
   T& add() {
     if (size_ == elements_.size()) Grow();
     return (*this)[size_++];

@@ -70,7 +70,7 @@ bool TlsClient::CheckPeer() {
   if (IsAddress(server_name_)) {
     if (X509_VERIFY_PARAM_set1_ip_asc(expected, server_name_.c_str()) != 1) return false;
   } else {
-    // OpenSSL treats an empty name as any name.
+    // OpenSSL matches an empty name with any name.
     if (server_name_.empty() ||
         X509_VERIFY_PARAM_set1_host(expected, server_name_.data(), server_name_.size()) != 1) {
       return false;

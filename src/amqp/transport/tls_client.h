@@ -27,7 +27,7 @@ class TlsClient {
 
   SSL* ssl() const { return ssl_.get(); }
 
-  // To be called when the handshake is complete on this end.
+  // Call it when the handshake is complete on this end.
   void OnSecured() { failure_.is_secured = true; }
   bool is_secured() const { return failure_.is_secured; }
 

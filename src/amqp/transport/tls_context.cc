@@ -31,8 +31,8 @@ std::string WhyUnreadable(const std::string& file) {
   return got == 0 ? "it is empty" : "";
 }
 
-// Refuses the question for a passphrase, for which OpenSSL would wait on the terminal. Sets the
-// flag that it was asked.
+// Refuses to supply a passphrase, because OpenSSL would otherwise ask on the terminal. Sets the
+// flag that one was requested.
 int RefusePassphrase(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return -1;
@@ -66,7 +66,7 @@ absl::StatusOr<TlsContext> TlsContext::Create(const TlsOptions& options) {
     note("cert_file", options.cert_file, context.UseCertificate());
     note("key_file", options.key_file, context.UseKey());
   }
-  // Otherwise, other users of OpenSSL on this thread would take the errors for theirs.
+  // Clears the errors, which other users of OpenSSL on this thread would otherwise treat as theirs.
   ERR_clear_error();
   if (wrong.empty()) return context;
   return absl::InvalidArgumentError(absl::StrJoin(wrong, "; "));
@@ -74,7 +74,7 @@ absl::StatusOr<TlsContext> TlsContext::Create(const TlsOptions& options) {
 
 std::string TlsContext::TrustAuthorities() {
   if (options_.ca_file.empty()) {
-    // If the trust store is incomplete, that shows when a broker is not trusted.
+    // If the trust store is incomplete, the error appears when a broker is not trusted.
     return SSL_CTX_set_default_verify_paths(context_.get()) == 1
                ? ""
                : "the system's trust store cannot be used";
@@ -83,7 +83,7 @@ std::string TlsContext::TrustAuthorities() {
   // An authority in the file is trusted even if the file does not contain the one that signed it.
   X509_VERIFY_PARAM* const rules = SSL_CTX_get0_param(context_.get());
   if (X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN) != 1) {
-    return "OpenSSL cannot be told to trust what it holds";
+    return "OpenSSL cannot trust an authority without its issuer";
   }
   if (SSL_CTX_load_verify_file(context_.get(), options_.ca_file.c_str()) == 1) return "";
   return "the file contains no certificate in PEM format (-----BEGIN CERTIFICATE-----)";

@@ -37,7 +37,7 @@ class TlsContext {
 
   // Returns whether OpenSSL accepted the version and the options.
   bool SetUp();
-  // Return why it failed; empty if it did not.
+  // Return the error; empty if there is none.
   std::string TrustAuthorities();
   std::string UseCertificate();
   std::string UseKey();

@@ -13,14 +13,14 @@
 namespace retryq::amqp {
 namespace {
 
-// The most of a name, or of a list of names, that an error shows.
+// The maximum length of a name, or of a list of names, in an error.
 constexpr std::size_t kMostShown = 200;
 
 struct BioDeleter {
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
 
-// Returns what `print` writes, safe for logs.
+// Returns the output of `print`, safe for logs.
 template <typename Print>
 std::string Printed(const Print& print) {
   const std::unique_ptr<BIO, BioDeleter> out(BIO_new(BIO_s_mem()));
@@ -126,7 +126,7 @@ absl::Status Explain(const TlsFailure& failure, const TlsOptions& options) {
   const char* known = ERR_reason_error_string(error);
   const std::string words =
       known != nullptr ? known : absl::StrCat("OpenSSL's error ", absl::Hex(error));
-  // An alert, with which the broker ends TLS, is such a reason too.
+  // An alert, with which the broker ends TLS, is also a reason of this kind.
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   const int alert = reason - SSL_AD_REASON_OFFSET;
   const bool hung_up_early = error == 0 && !failure.is_secured;

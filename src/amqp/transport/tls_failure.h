@@ -10,7 +10,7 @@
 
 namespace retryq::amqp {
 
-// How a TLS connection failed.
+// The facts about a failed TLS connection.
 struct TlsFailure {
   std::string certificate_fault;        // see below; empty if the server's certificate is valid
   bool wanted_our_certificate = false;  // the broker asked for one
@@ -18,13 +18,14 @@ struct TlsFailure {
   unsigned long error = 0;              // OpenSSL's; zero if the broker hung up
 };
 
-// Returns what a verification has just found wrong with the server's certificate, and the remedy.
+// Returns the fault that a verification has just found in the server's certificate, and the remedy.
 // Safe for logs, whatever bytes the certificate contains.
 std::string CertificateFault(X509_STORE_CTX* verification, const TlsOptions& options,
                              const std::string& server_name);
 
 // Explains the failure in a sentence with the remedy, to follow "host:port: ". kUnauthenticated:
-// the broker wants a certificate and got none, or refuses the one it got. Otherwise kUnavailable.
+// the broker requires a certificate and got none, or refuses the one that it got. Otherwise
+// kUnavailable.
 absl::Status Explain(const TlsFailure& failure, const TlsOptions& options);
 
 }  // namespace retryq::amqp

@@ -14,10 +14,10 @@
 namespace retryq::cli {
 namespace {
 
-// A string where the broker requires a number.
+// An argument that is a string although the broker requires a number.
 constexpr char kNoNumber[] = "no number";
 
-// If the broker refuses the arguments, all earlier checks have passed.
+// The broker refuses the arguments only after all earlier checks have passed.
 absl::Status OkIfArgumentsAreRefused(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
 }
@@ -43,7 +43,8 @@ absl::Status StatusOf(const PublishResult& result) {
 constexpr std::int64_t kShortestTtl = 315'359'000'000;  // milliseconds
 constexpr std::int64_t kLongestTtl = 315'359'999'999;
 
-// The broker never frees the memory for names of quorum queues, so they all have the same TTL.
+// The broker never frees the memory for names of quorum queues, so all temporary queues use the
+// same TTL.
 absl::Duration TtlOf(QueueType type) {
   if (type == QueueType::kQuorum) return absl::Milliseconds(kLongestTtl);
   std::random_device random;
@@ -124,7 +125,7 @@ absl::Status BrokerSession::Open() {
   const std::unique_ptr<Timer> timer =
       loop_.After(patience_ + absl::Milliseconds(500), [this] { loop_.Stop(); });
   while (!opened_) {
-    loop_.Run().IgnoreError();  // nothing here fails a loop
+    loop_.Run().IgnoreError();  // nothing here calls EventLoop::Fail
     if (!opened_) opened_ = absl::UnavailableError("the broker does not answer");
   }
   return *opened_;
@@ -223,7 +224,7 @@ absl::Status BrokerSession::MayConsume(std::string_view queue) {
 
 absl::Status BrokerSession::MayPublish(std::string_view exchange, std::string_view routing_key) {
   return Ask<absl::Status>([&](amqp::Channel& channel, auto done) {
-    channel.ConfirmSelect([](const absl::Status& /*answer*/) {});  // the publish fails, too
+    channel.ConfirmSelect([](const absl::Status& /*answer*/) {});  // the publish fails too
     channel.Publish(
         {.exchange = exchange, .routing_key = routing_key},
         [done = std::move(done)](const PublishResult& result) { done(StatusOf(result)); });
@@ -293,7 +294,7 @@ BrokerWatch::BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Dur
   timer_ = loop.After(wait, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
     is_overdue_ = true;
-    // The current attempt may still succeed, as it takes several round trips.
+    // The current attempt may still succeed, because it takes several round trips.
     if (!problem_.empty()) GiveUp();
   });
 }

@@ -41,7 +41,8 @@ void SayGoodbye(EventLoop& loop);
 // after EventLoop::RunUntilSignal does not kill the process while it shuts down.
 class HeldSignals {
  public:
-  // kIgnored: only the exit follows, and the exit code must be that of the completed work.
+  // kIgnored: the signals have no effect, so that the process exits with the exit code of the
+  // completed work.
   enum class Afterwards { kAsBefore, kIgnored };
 
   // `loop` must outlive it.
@@ -54,7 +55,7 @@ class HeldSignals {
 // How long a command waits for a reply of the broker.
 inline constexpr absl::Duration kLongestSilence = absl::Seconds(10);
 
-// The options with this name of the connection, which the broker lists.
+// Returns the options with this connection name, which the broker lists.
 inline amqp::ConnectionOptions Named(amqp::ConnectionOptions options, std::string name) {
   options.connection_name = std::move(name);
   return options;
@@ -64,8 +65,9 @@ inline amqp::ConnectionOptions Named(amqp::ConnectionOptions options, std::strin
 amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience);
 
 // Sends AMQP requests to a broker one after the other, and waits up to `patience` for each reply.
-// Each request has its own channel, as a refusal closes it. Statuses are those of amqp::Channel, or
-// kDeadlineExceeded without a reply, after which no request is sent any more.
+// Each request has its own channel, because a refusal closes the channel. Statuses are those of
+// amqp::Channel, or kDeadlineExceeded without a reply. After kDeadlineExceeded no request is sent
+// any more.
 class BrokerSession final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` must outlive it.
@@ -90,9 +92,9 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   // MayConfigure, for a queue that does not exist: declares it with an argument that every broker
   // refuses, but only after it has checked the permission.
   absl::Status MayConfigure(std::string_view queue);
-  // Consumes with such an argument.
+  // MayConsume: consumes with an argument that every broker refuses.
   absl::Status MayConsume(std::string_view queue);
-  // Publishes an empty message, mandatory, with a routing key that leads to no queue.
+  // MayPublish: publishes an empty mandatory message with a routing key that matches no binding.
   absl::Status MayPublish(std::string_view exchange, std::string_view routing_key);
 
   // Runs the loop for this time.
@@ -121,12 +123,13 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   amqp::Connection connection_;
 };
 
-// A temporary delay queue for checks of a broker. It is like all others, except that its TTL of
-// nearly ten years is not used by others and that it expires after `lease`. The destructor deletes
-// the queue and its exchange.
+// A temporary delay queue for checks of a broker. It is like all others, except that no other queue
+// has its TTL of nearly ten years, and that it expires after `lease`. The destructor deletes the
+// queue and its exchange.
 class ThrowAwayQueue {
  public:
-  // Does not declare it yet. `session` must outlive it. No message goes to `target`.
+  // Does not declare the queue yet. `session` must outlive the object. No message is sent to
+  // `target`.
   ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& options,
                  const DelayTarget& target, absl::Duration lease);
   ~ThrowAwayQueue();
@@ -162,13 +165,13 @@ inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
 void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait);
 
 // For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
-// refuses the connection or cannot be reached for `wait`. Reports longer waits on stderr. After the
-// first connection, it waits for a lost one to return. If the permission to declare delay queues is
-// missing, it calls `refused` with the error or, without a callback, fails the loop.
+// refuses the connection or cannot be reached for `wait`. Reports longer waits on stderr. Later, if
+// the connection is lost, the command waits for a new one. If the permission to declare delay
+// queues is missing, it calls `refused` with the error or, without a callback, fails the loop.
 class BrokerWatch : public Observer {
  public:
   // `loop` must outlive it. `wait` is for the first connection. `then` is the reason why the
-  // command waits once it is connected; empty: it does not wait.
+  // command waits after it has connected; empty: it does not wait.
   using Refused = std::function<void(const absl::Status& why)>;
   BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait, std::string then,
               Refused refused = nullptr);

@@ -231,7 +231,8 @@ struct Survey {
   Names undelivered;  // have due messages that cannot be delivered
 };
 
-// Whether these options make a queue of this kind, so that it can be compared with them.
+// Whether clients with these options declare a queue of this kind, so that it can be compared with
+// the options.
 bool IsComparable(const DelayQueueName& parts, const WorkOptions& worker) {
   const bool quorum = worker.delay_queues().queue_type == QueueType::kQuorum;
   // Delay queues of the other type have other names, and those of other work queues may have other
@@ -282,7 +283,7 @@ Survey SurveyOf(const std::vector<Json>& queues, const WorkOptions& worker) {
   return survey;
 }
 
-// If nothing is declared, all queues must exist and must not expire.
+// If workers declare nothing, all queues must exist and must not expire.
 Findings CheckImported(const std::vector<Json>& queues, const WorkOptions& worker) {
   if (worker.consumer.queue.empty() && HaveOneWorkQueue(worker.delay_queues())) {
     return {Skipped(kDelayQueues, "quorum delay queues belong to one work queue",
@@ -383,7 +384,7 @@ Findings CheckDelayQueues(const std::vector<Json>& queues, const WorkOptions& wo
          options.exact_queues
              ? "give all clients of this prefix the same policy, or --no-exact-queues "
                "(DelayQueueOptions::exact_queues), which limits the delays of all clients "
-               "together; or raise --max-delay-queues if so many are intended"
+               "together; or raise --max-delay-queues if you need that many"
              : "some clients of this prefix do not use --no-exact-queues "
                "(DelayQueueOptions::exact_queues): set it for all of them, or give them another "
                "--prefix");

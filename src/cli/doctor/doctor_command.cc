@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// After one missing reply no further request is sent, so the whole run takes at most
+// After one missing reply, doctor sends no further request, so a silent broker delays it by at most
 // kLongestSilence.
 constexpr absl::Duration kPatienceWithBroker = absl::Seconds(6);
 // The broker shows the policies of a new queue with its statistics, after up to ten seconds.
@@ -85,7 +85,7 @@ bool ShowsPolicies(const Json& queue) {
   return FieldOf(queue, "effective_policy_definition").is_object();
 }
 
-// Of an error: the check cannot be done.
+// Adds an error: the check cannot be done.
 Finding SkippedBy(std::string check, const absl::Status& error) {
   Finding finding = ProblemOf(std::move(check), error);
   finding.result = Finding::Result::kSkipped;
@@ -128,7 +128,8 @@ class Examination {
     report_.Add(has_work_queue_
                     ? CheckLease()
                     : Skipped("lease", "requires the work queue", "see the check 'work queue'"));
-    // Runs last: during an alarm, the broker does not read from a connection that has published.
+    // This check runs last: during an alarm, the broker does not read from a connection that has
+    // published.
     CheckPermissions();
     if (session_.blocked() && !has_management_) {
       report_.Add(Problem("alarms", "the broker accepts no publishes (connection.blocked)",
@@ -174,12 +175,12 @@ class Examination {
     report_.Add(CheckTls(connection));
   }
 
-  // Also gets the policies, and the user's permissions, so that a remedy keeps them.
+  // Also requests the policies, and the user's permissions, which a remedy must keep.
   void CheckManagement() {
     const auto overview = api_->Get("/overview");
     has_management_ = overview.ok();
     if (!has_management_) {
-      // A warning only, as workers do not need the management API.
+      // This is only a warning, because workers do not need the management API.
       Finding finding = SkippedBy("management", overview.status());
       finding.result = Finding::Result::kWarning;
       report_.Add(std::move(finding));
@@ -346,8 +347,8 @@ class Examination {
     return future;
   }
 
-  // Gets a queue until the management API shows its policies. Returns kNotFound if the queue was
-  // deleted before. Does not wait again if the policies did not show in time.
+  // Requests a queue until the management API shows its policies. Returns kNotFound if the queue
+  // was deleted before. If the policies did not appear in time, later calls do not wait.
   absl::StatusOr<Json> AwaitPolicies(const std::string& name) {
     const absl::Time end = absl::Now() + kPatienceWithPolicies;
     for (;;) {
@@ -365,7 +366,7 @@ class Examination {
     return absl::IsNotFound(session_.DeclareQueue({.name = queue, .passive = true}).status());
   }
 
-  // Checks delay queues, and what concerns them: shovels, limits, policies.
+  // Checks delay queues, and the shovels, limits and policies that affect them.
   void CheckDelays() {
     std::vector<Json> queues;
     const std::string& prefix = worker_.delay_queues().prefix;
@@ -414,8 +415,8 @@ class Examination {
     if (findings.empty()) report_.Add(Ok(kCheck, "there is room for a worker"));
   }
 
-  // Asks the broker which policies apply to a temporary delay queue, if one of them could harm.
-  // `queues`: the existing delay queues.
+  // Asks the broker which policies apply to a temporary delay queue, if one of them could be
+  // harmful. `queues`: the existing delay queues.
   void CheckPoliciesOfDelays(std::vector<Json> queues) {
     const Policies& policies = facts_.policies;
     const bool may_federate = MayFederate(policies);
@@ -522,8 +523,8 @@ class Examination {
     return false;
   }
 
-  // Tries all permissions that a worker needs. It consumes no message and publishes none to an
-  // existing target.
+  // Tries all permissions that a worker needs. The test consumes no message and publishes none to
+  // an existing target.
   void CheckPermissions() {
     if (!worker_.consumer.queue.empty()) {
       const absl::Status may = session_.MayConsume(worker_.consumer.queue);
@@ -553,9 +554,10 @@ class Examination {
       HasRight("publish to delay queues", session_.MayPublish(probe.exchange().name, "nowhere"));
     }
     if (!has_all_rights_) return;
-    report_.Add(Ok("permissions", worker_.delay_queues().declare
-                                      ? "the user has all that a worker needs"
-                                      : "the user has all that can be tested with --no-declare"));
+    report_.Add(Ok("permissions",
+                   worker_.delay_queues().declare
+                       ? "the user has all permissions that a worker needs"
+                       : "the user has all permissions that can be tested with --no-declare"));
   }
 
   const WorkOptions& worker_;

@@ -63,7 +63,7 @@ class Report {
   void Add(Finding finding);
   void Add(Findings findings);
 
-  // The exit code, as in sysexits.h: 0 without a problem, 77 if a permission or a password is one,
+  // The exit code, by sysexits.h: 0 without a problem, 77 if a permission or a password is one,
   // otherwise 69.
   int exit_code() const;
 
@@ -80,7 +80,7 @@ class Report {
   Findings findings_;
 };
 
-// A finding as text: one line, and another one for the remedy if there is one.
+// A finding as text: one line, and another line for the remedy, if any.
 std::string TextOf(const Finding& finding);
 
 Parsed<WorkOptions> ParseDoctor(const Arguments& arguments);
@@ -91,7 +91,7 @@ int Doctor(const WorkOptions& worker);
 // The rules of `retryq doctor`: each judges data that the broker has sent, of any form. F numbers
 // are facts in doc/rabbitmq_facts.md.
 
-// The policies of the vhost: GET /api/policies/VHOST and /api/operator-policies/VHOST. Null if this
+// The policies of the vhost: GET /api/policies/VHOST and /api/operator-policies/VHOST. Null if the
 // user may not read them.
 struct Policies {
   nlohmann::json user;
@@ -114,7 +114,7 @@ Finding CheckDefaultQueueType(const nlohmann::json& vhosts, const std::string& v
 // AMQP 1.0 clients in GET /api/connections: RabbitMQ cannot deliver some of their messages to a
 // worker (F73).
 Findings CheckAmqp10(const nlohmann::json& connections, const WorkOptions& worker);
-// Of GET /api/parameters/shovel/VHOST: shovels that move messages out of or into delay queues.
+// Shovels that move messages out of or into delay queues, from GET /api/parameters/shovel/VHOST.
 Findings CheckShovels(const nlohmann::json& shovels, const WorkOptions& worker);
 
 // The highest number of queues that a worker with these options may need at a time, including its
@@ -155,14 +155,14 @@ DelayTarget TargetOf(const WorkOptions& worker);
 
 // Rules of delay queues (delay_queue_rules.cc). A queue is the JSON of GET /api/queues/VHOST/NAME.
 
-// Whether the effect of policies on delay queues must be looked at.
+// Whether the effect of policies on delay queues must be checked.
 bool MayHarm(const Policies& policies, const WorkOptions& worker);
 bool MayFederate(const Policies& policies);
 // `queues` are all delay queues, including a temporary one: the broker itself reports which
 // policies apply to each.
 Finding CheckPolicies(const Policies& policies, const std::vector<nlohmann::json>& queues,
                       const WorkOptions& worker);
-// A temporary delay queue was gone at once.
+// A temporary delay queue was deleted immediately after its declare.
 Finding PolicyThatDropsQueues(const Policies& policies, const WorkOptions& worker);
 // Policies that federate a delay queue or its exchange (GET /api/exchanges/VHOST/NAME), which
 // duplicates messages (F44).
@@ -186,10 +186,10 @@ struct KeptQueue {
 };
 Findings CheckKeptQueue(const KeptQueue& queue);
 
-// Whether a policy has a setting that takes messages out of a queue; also if they are not known.
+// Whether a policy has a setting that removes messages from a queue, or the policies are not known.
 bool MayTakeMessages(const Policies& policies);
 
-// The worker and the management API, as these rules use it.
+// The worker, and the management API for these rules.
 struct QueueFacts {
   const WorkOptions& worker;
   ManagementApi::Fetch get;
@@ -198,7 +198,7 @@ struct QueueFacts {
   Policies policies;
 };
 // Check the queues and the exchange that are named, and where their messages are routed. They
-// return no findings about missing ones.
+// report nothing about objects that are missing.
 Findings CheckWorkQueue(const QueueFacts& facts);
 Findings CheckParkedQueue(const QueueFacts& facts);
 Findings CheckWorkExchange(const QueueFacts& facts);
@@ -206,7 +206,8 @@ Findings CheckWorkExchange(const QueueFacts& facts);
 Finding CheckRejectionUnseen();
 
 // Returns the warnings and problems that a worker reports at its start, or an error if the
-// management API cannot be asked. A function of the replies, for ManagementApi::Look.
+// management API cannot be asked. The result depends only on the replies, as ManagementApi::Look
+// requires.
 absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
                                               const WorkOptions& worker);
 
@@ -224,12 +225,13 @@ std::vector<AppliedPolicy> PoliciesOf(const nlohmann::json& object, const Polici
 std::string PolicyNames(const nlohmann::json& queue);
 
 // A regular expression for the beginning of the names of all queues in which a worker with these
-// options keeps messages: its work queue, its parked queue and its delay queues. Each command that
-// excludes some of them from a policy excludes all, so that no command undoes another.
+// options keeps messages: its work queue, its parked queue and its delay queues. A command that
+// excludes some of these queues from a policy excludes all of them, so that no command undoes
+// another.
 std::string OwnNames(const WorkOptions& worker);
 
-// The rabbitmqctl command that excludes all names that begin with a match of `names` from a policy
-// and does not change it for other names.
+// The rabbitmqctl command that excludes all names that begin with a match of `names` from a policy,
+// and does not change the policy for other names.
 std::string KeepOffCommand(const AppliedPolicy& policy, const std::string& names,
                            const std::string& vhost);
 

@@ -113,9 +113,10 @@ Finding CheckAlarms(const ManagementApi::Answer& health) {
 
 Finding CheckCertificates(const ManagementApi::Answer& health) {
   if (health.http_status == kHttpOk && TextOf(health.json, "status") != "failed") {
-    return Ok("certificates", "those of the broker are valid for at least a month");
+    return Ok("certificates", "the certificates of the broker are valid for at least a month");
   }
-  return Warning("certificates", "one of the broker's has expired or expires within a month",
+  return Warning("certificates",
+                 "a certificate of the broker has expired or expires within a month",
                  "renew it (rabbitmq-diagnostics check_certificate_expiration names it)");
 }
 

@@ -26,7 +26,7 @@ constexpr const char* kKeysThatTakeMessages[] = {
     "delayed-retry-type", "delayed-retry-min", "delayed-retry-max",
     "max-length",         "max-length-bytes",  "overflow"};
 
-// How often a message of a quorum queue can be returned before a worker moves it behind the others
+// How often a message of a quorum queue can be requeued before a worker moves it to the end
 // (doc/queue_types.md).
 constexpr std::int64_t kMovedAfter = 10;
 
@@ -77,7 +77,7 @@ const char* NumberKey(Queue queue, const char* key) {
   return setting && setting->value.is_number() ? key : nullptr;
 }
 
-// The delivery limit that a worker needs, as each of its crashes counts.
+// The delivery limit that a worker needs, because each of its crashes counts.
 std::int64_t NeededDeliveryLimit(const RetryOptions& retry) {
   const bool parks_before = retry.count_redeliveries != CountRedeliveries::kNever &&
                             retry.max_attempts > 0 &&
@@ -85,7 +85,7 @@ std::int64_t NeededDeliveryLimit(const RetryOptions& retry) {
   return parks_before ? static_cast<std::int64_t>(retry.max_attempts) : kMovedAfter;
 }
 
-// The remedy for a queue that must be declared differently, as it cannot be changed.
+// The remedy for a queue that must be declared differently: RabbitMQ cannot change its arguments.
 std::string DeclareAgain(Queue queue, const std::string& how) {
   return absl::StrCat("when it is empty, delete it (rabbitmqctl delete_queue -p ",
                       ShellQuoted(VhostOf(queue.worker)), " --if-empty ",
@@ -104,8 +104,9 @@ std::string SetPolicyCommand(const AppliedPolicy& policy, const std::string& vho
 
 std::int64_t PriorityOf(const Json& policy) { return IntegerOf(policy, "priority").value_or(0); }
 
-// The commands that remove these keys from one queue. Other keys of its policy stay, and a policy
-// without other keys excludes all queues of the worker. Empty if no policy sets one of the keys.
+// The commands that make these keys of policies not apply to one queue. Other keys of its policy
+// stay; a policy without other keys is changed so that it excludes all queues of the worker. Empty
+// if no policy sets one of the keys.
 std::string WithoutKeysCommand(Queue queue, const Keys& keys) {
   const std::string name = NameOf(queue);
   const std::string& vhost = VhostOf(queue.worker);
@@ -126,7 +127,7 @@ std::string WithoutKeysCommand(Queue queue, const Keys& keys) {
   return absl::StrJoin(commands, " && ");
 }
 
-// Removes a setting. One command removes all settings of a policy that take messages.
+// Removes a setting. One command removes all settings of a policy that remove messages.
 std::string Without(Queue queue, const char* key) {
   if (QueueSettingOf(queue.json, key)->is_argument) {
     return DeclareAgain(queue, absl::StrCat("without x-", key));
@@ -328,7 +329,7 @@ Finding DeadLettersLost(const std::string& why, const std::string& remedy) {
                  remedy);
 }
 
-// The dead letters of the work queue lead to itself.
+// The dead letters of the work queue return to it.
 Findings RejectedReturn(const WorkOptions& worker) {
   if (worker.consumer.retry.on_limit != OnLimit::kReject) return {};
   return {Warning("work queue",
@@ -337,7 +338,7 @@ Findings RejectedReturn(const WorkOptions& worker) {
                   "remove --on-limit reject, or set another dead-letter exchange")};
 }
 
-// Checks the default exchange as the dead-letter exchange.
+// Checks a work queue whose dead-letter exchange is the default exchange.
 Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key) {
   const WorkOptions& worker = facts.worker;
   if (!key.empty() && key != worker.consumer.queue) {

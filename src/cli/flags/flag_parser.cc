@@ -53,7 +53,7 @@ std::string ComplaintInWordsOfFlags(std::string complaint) {
 constexpr std::size_t kHelpColumn = 30;
 constexpr std::size_t kHelpWidth = 100;
 
-// Breaks the lines of a flag's help, so that none is longer than kHelpWidth behind kHelpColumn.
+// Breaks the help of a flag into lines that begin in column kHelpColumn and end before kHelpWidth.
 std::string Wrapped(const std::string& help) {
   std::string text;
   std::size_t column = kHelpColumn;
@@ -85,7 +85,7 @@ class HelpFormatter : public CLI::Formatter {
     return positional ? text + "\n" : text;
   }
 
-  // Texts are wrapped here and not where they are written.
+  // Wraps the texts here, so that they need no line breaks where they are written.
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrapped(option->get_description());
   }
@@ -110,7 +110,7 @@ bool IsGivenTooOften(const CLI::Option* option) {
          option->count() > 1;
 }
 
-// The beginning of a help, without defaults and further sentences.
+// The first sentence of a flag's help, without the default.
 std::string Summary(const std::string& help) {
   std::string summary = absl::StrReplaceAll(help, {{"\n", " "}});
   for (const char* end : {". ", "; ", " ("}) summary = summary.substr(0, summary.find(end));

@@ -60,22 +60,22 @@ class FlagReader {
   bool given(std::string_view flag) const { return given_.contains(flag); }
   void SetGiven(const std::string& flag) { given_.insert(flag); }
 
-  // Splits NAME=VALUE, whose form `form` describes. Returns nullopt, with a complaint, for any
-  // other text.
+  // Splits NAME=VALUE. For any other text, reports an error that contains `form`, and returns
+  // nullopt.
   std::optional<std::pair<std::string, std::string>> SplitPair(std::string_view flag,
                                                                const std::string& text,
                                                                const char* form = "NAME=VALUE");
 
-  // Complains unless the flag is given: "--queue is required: " and the hint.
+  // Reports an error unless the flag is given: "--queue is required: " and the hint.
   void Require(std::string_view flag, std::string_view hint);
-  // Complains if both are given: "--base cannot be combined with --delays". `why` may be empty.
-  // Returns whether the two can be combined.
+  // Reports an error if both are given: "--base cannot be combined with --delays". `why` may be
+  // empty. Returns whether there is no error.
   bool RefuseTogether(std::string_view flag, std::string_view other, std::string_view why = "");
-  // Complains if `flag` is given; `other` describes the value of another flag that excludes it,
-  // such as "--backoff fixed". Returns whether it is not given.
+  // Reports an error if `flag` is given; `other` is another flag with the value that excludes it,
+  // such as "--backoff fixed". Returns whether there is no error.
   bool RefuseBeside(std::string_view flag, std::string_view other, std::string_view why = "");
-  // Complains if `flag` is given although its condition does not hold: "--outage requires
-  // --queue-type quorum". Returns whether that is not so.
+  // Reports an error if `flag` is given although its condition is false: "--outage requires
+  // --queue-type quorum". Returns whether there is no error.
   bool RequireFor(std::string_view flag, bool condition, std::string_view condition_text);
 
   void Complain(std::string what) { complaints_.push_back(std::move(what)); }
@@ -106,8 +106,8 @@ struct Answer {
   std::vector<FlagDescription> flags = {};  // all flags, with kDescribeFlags
 };
 
-// What each subcommand makes of its arguments and of the RETRYQ_ variables: its options, or a text
-// to print. kInvalidArgument with all errors, one per line, each with the flag and the remedy.
+// The result of parsing the arguments of a subcommand and the RETRYQ_ variables: its options, or a
+// text to print. kInvalidArgument with all errors, one per line, each with the flag and the remedy.
 template <typename Options>
 using Parsed = absl::StatusOr<std::variant<Options, Answer>>;
 
@@ -233,7 +233,7 @@ class FlagParser {
   // Runs the conversions, the steps of Resolve and the checks.
   void RunSteps(FlagReader& reader);
 
-  // Keeps CLI11 out of this header, as it takes seconds to compile.
+  // Keeps CLI11 out of this header, because it takes seconds to compile.
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -22,7 +22,7 @@ namespace {
 
 enum class BackoffKind { kExponential, kLinear, kFixed };
 
-// Complains about flags that have no effect beside others. Returns whether all can be combined.
+// Reports flags that have no effect together with others. Returns whether all can be combined.
 bool CheckBackoff(BackoffKind kind, const BackoffOptions& backoff, FlagReader& reader) {
   bool fits = true;
   const auto refuse = [&](const char* flag, const std::string& beside, const char* why) {
@@ -241,7 +241,7 @@ void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client) {
                    "Limit the messages in a delay queue. Further failed messages stay unacked and\n"
                    "are tried again with growing pauses. 0: unlimited. Default: 0");
   parser.AddNumber("--max-length-bytes", 0, INT64_MAX, &options->max_length_bytes,
-                   "Limit the bytes of bodies in a delay queue in this way. 0: unlimited.\n"
+                   "Limit the bytes of bodies in a delay queue, like --max-length. 0: unlimited.\n"
                    "Default: 0");
   const auto no_declare = std::make_shared<bool>(false);
   parser.Add("--no-declare", no_declare.get(),
@@ -253,7 +253,7 @@ void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client) {
       "through several of these queues, and are as exact. Default: 64. Range: from 16");
   const auto no_exact_queues = std::make_shared<bool>(false);
   parser.Add("--no-exact-queues", no_exact_queues.get(),
-             "Use no own queues for the delays of the policy. If every worker with this prefix\n"
+             "Use no exact queues for the delays of the policy. If every worker with this prefix\n"
              "sets it, --max-delay-queues limits their queues together");
   parser.Check([no_declare, no_exact_queues, client, options](FlagReader& reader) {
     const bool quorum = options->queue_type == QueueType::kQuorum;
@@ -297,8 +297,9 @@ void AddBreakerFlags(FlagParser& parser, const std::string& help,
   parser.Add("--breaker", is_on.get(), help);
   parser.AddNumber("--breaker-calls", 1, 10'000, &settings->calls,
                    "With --breaker: look at this number of the last runs. Default: 20");
-  parser.Add("--breaker-ratio", "RATIO", &settings->ratio,
-             "With --breaker: open it if this part of them failed. Default: 0.5. Range: up to 1");
+  parser.Add(
+      "--breaker-ratio", "RATIO", &settings->ratio,
+      "With --breaker: open it if this fraction of them failed. Default: 0.5. Range: up to 1");
   parser.Add("--breaker-pause", "DURATION", &settings->pause,
              "With --breaker: pause consuming for this time. Default: 30s. Range: 1s to 24h");
   parser.AddNumber("--breaker-probes", 1, 1'000, &settings->probes,

@@ -16,8 +16,8 @@
 namespace retryq::cli {
 
 // The flags that several subcommands have, each defined once: name, help, conversion and checks.
-// Each function adds its flags to the parser, in a group of the help where it says so, and has
-// ParseInto write the values to the options, which must outlive the parser.
+// Each function adds its flags to the parser, some to a group of the help that is named below.
+// ParseInto then writes the values to the options, which must outlive the parser.
 
 // Group "Retries": --backoff, --base, --factor, --max, --delays, --jitter, --max-attempts,
 // --max-age.
@@ -26,7 +26,7 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry);
 // Group "Delay queues": --prefix, --queue-type, --outage, --margin, --max-length, …
 void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client);
 
-// --prefix of a command that only reads delay queues.
+// --prefix, for commands that only read delay queues.
 void AddPrefixFlag(FlagParser& parser, std::string* prefix);
 
 // --declare and --declare-type: `*type` is set with --declare.
@@ -53,7 +53,7 @@ struct BrokerPlace {
 // are not errors.
 void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place);
 
-// Returns RETRYQ_MANAGEMENT_URL if it names one of the broker's hosts.
+// Returns RETRYQ_MANAGEMENT_URL if its host is one of the broker's hosts.
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
 
 // The broker of client options that have been read. Describe() of it contains no password.

@@ -60,7 +60,8 @@ Url MakeUrl(bool tls, const std::string& host, std::uint16_t port) {
 
 }  // namespace
 
-// One request to one host. The event loop waits for the sockets and the time that libcurl requests.
+// One request to one host. The event loop watches the sockets and the timeout that libcurl
+// requests.
 class HttpClient::Request {
  public:
   // `done` is called later, with ok after a reply, and may destroy this object.
@@ -112,7 +113,7 @@ class HttpClient::Request {
   static int OnSocket(CURL* /*transfer*/, curl_socket_t socket, int what, void* self,
                       void* /*unused*/) {
     Request& request = *static_cast<Request*>(self);
-    request.sockets_.erase(socket);  // before another event for it begins
+    request.sockets_.erase(socket);  // removes the previous event first
     if (what == CURL_POLL_REMOVE) return 0;
     const int events = EV_PERSIST | ((what & CURL_POLL_IN) != 0 ? EV_READ : 0) |
                        ((what & CURL_POLL_OUT) != 0 ? EV_WRITE : 0);
@@ -273,7 +274,7 @@ class HttpClient::Request {
       case CURLE_SSL_CERTPROBLEM:
         return absl::InvalidArgumentError(
             absl::StrCat("certfile '", tls.cert_file, "', keyfile '", tls.key_file, "': ", text));
-      case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9, as libcurl takes everything for that
+      case CURLE_UNSUPPORTED_PROTOCOL:  // libcurl treats any other reply as HTTP/0.9
       case CURLE_WEIRD_SERVER_REPLY:
         return absl::FailedPreconditionError("the server does not speak HTTP");
       case CURLE_PEER_FAILED_VERIFICATION:
@@ -295,7 +296,7 @@ class HttpClient::Request {
   }
 
   const HttpClient& client_;
-  const std::string name_;  // that the certificate must have
+  const std::string name_;  // the name that the certificate must have
   Url url_;                 // null if the host is invalid
   std::function<void(const absl::Status&)> done_;
   Strings headers_;
@@ -340,7 +341,7 @@ absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
     received = reply;
     loop_.Stop();
   });
-  loop_.Run().IgnoreError();  // nothing here fails a loop
+  loop_.Run().IgnoreError();  // nothing here calls EventLoop::Fail
   if (received) return *std::move(received);
   calls_.remove_if([&call](const Call& each) { return &each == &call; });
   return absl::CancelledError("interrupted");
@@ -388,7 +389,7 @@ void HttpClient::OnEnd(Call& call, const absl::Status& status) {
   }
   const absl::Status complete(status.code(),
                               absl::StrCat(Describe(url_), ": ", std::string(status.message())));
-  // Returns an error that other nodes would return, too; otherwise the error of the first host.
+  // Prefers an error that all nodes would return; otherwise returns the error of the first host.
   if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return End(call, complete);
   call.failure.Update(complete);
   if (++call.host < call.hosts.size()) return Continue(call);

@@ -23,8 +23,8 @@ struct ManagementUrl {
   std::optional<amqp::TlsOptions> tls;  // set for https
   std::string user;
   std::string password;
-  // Returns the current options of the broker, for the user and the password; null: these do not
-  // change.
+  // Returns the current options of the broker, whose user and password may change; null: they do
+  // not change.
   std::function<absl::StatusOr<amqp::ConnectionOptions>()> renewed;
   std::string path_prefix;  // path before "/api", such as "/rabbitmq"; usually empty
 };
@@ -35,8 +35,8 @@ struct ManagementUrl {
 absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
                                                  const amqp::ConnectionOptions& broker);
 
-// The default: on the broker's hosts, http on port 15672; if the broker uses TLS, https on port
-// 15671 with the same authorities.
+// The default addresses: the broker's hosts, by http on port 15672, or if the broker uses TLS, by
+// https on port 15671 with the same authorities.
 ManagementUrl DefaultManagementUrl(const amqp::ConnectionOptions& broker);
 
 // "http://host:port/prefix", without user and password.
@@ -80,7 +80,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // Sends GET for a path such as "/api/overview", percent-encoded, and calls `done` later, which
-  // may destroy the client. Any HTTP status is a reply, also 404 and 503. Errors begin with the
+  // may destroy the client. Any HTTP status is a reply, even 404 and 503. Errors begin with the
   // URL: kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or not an HTTP
   // server), kResourceExhausted (a body above max_body, headers above 64 KiB), kInvalidArgument
   // (TLS files).
@@ -104,7 +104,7 @@ class HttpClient {
   ManagementUrl url_;
   const Options options_;
   bool silent_ = false;             // a request has timed out
-  std::vector<std::string> hosts_;  // the host that replied last comes first
+  std::vector<std::string> hosts_;  // the host that replied last is tried first
   std::list<Call> calls_;
 };
 

@@ -24,7 +24,7 @@ constexpr char kNameTheApi[] =
     "enable the management plugin (rabbitmq-plugins enable rabbitmq_management), or name the URL "
     "of the management API with --management";
 
-// Servers round the Date down, so on average it is half a second later.
+// Servers round the Date header down, so their time is on average half a second later.
 std::optional<ManagementApi::ClockDifference> CompareClocks(const HttpReply& reply) {
   if (!reply.date) return std::nullopt;
   constexpr absl::Duration kHalfASecond = absl::Milliseconds(500);

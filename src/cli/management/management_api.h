@@ -23,8 +23,8 @@ inline constexpr int kHttpOk = 200;
 // Replies are JSON, but may have any content: see json_line.h.
 class ManagementApi {
  public:
-  // The broker's clock minus the local one, and the error of this difference, as the broker's time
-  // is in whole seconds.
+  // The broker's clock minus the local one, and the error of this difference: the broker reports
+  // whole seconds.
   struct ClockDifference {
     absl::Duration difference;
     absl::Duration error;
@@ -49,16 +49,16 @@ class ManagementApi {
   // management API).
   absl::StatusOr<Answer> Get(const std::string& path);
 
-  // Also returns a reply with status 503, as failed health checks send.
+  // Also returns replies with status 503, which failed health checks send.
   absl::StatusOr<Answer> GetHealth(const std::string& path);
 
-  // As above, but does not run the loop: `done` is called later, unless this object is destroyed
+  // Like `Get`, but does not run the loop: `done` is called later, unless this object is destroyed
   // first, and may destroy it.
   void Get(const std::string& path, std::function<void(const absl::StatusOr<Answer>&)> done);
 
   // Calls `done` with the result of `look`, without running the loop. Until all replies are there,
-  // `look` is called again after each, and receives kUnavailable for missing ones. So it must be a
-  // function of the replies.
+  // `look` is called again after each, and receives kUnavailable for missing ones. So its result
+  // must depend only on the replies.
   template <typename Result>
   void Look(std::function<Result(const Fetch& get)> look,
             std::function<void(const Result& result)> done) {
@@ -87,13 +87,14 @@ std::string VhostPath(std::string_view kind, const std::string& vhost,
                       const std::string& name = "");
 
 // Requests all queues of the vhost whose names begin with `beginning`, page by page, with their
-// statistics. Calls `visit` for each with the broker's data, of any form, and its time. Returns the
-// errors of ManagementApi::Get.
+// statistics. Calls `visit` for each queue with its data, which may have any content, and the time
+// of the data. Returns the errors of ManagementApi::Get.
 absl::Status VisitQueues(
     ManagementApi& api, const std::string& vhost, const std::string& beginning,
     const std::function<void(const nlohmann::json& queue, absl::Time at)>& visit);
 
-// Settings of a queue from its arguments and policies, in GET /api/queues/VHOST/NAME, of any form.
+// Settings of a queue from its arguments and policies. `queue` is the JSON of GET
+// /api/queues/VHOST/NAME, and may have any content.
 
 // A setting of a queue.
 struct QueueSetting {
@@ -102,8 +103,8 @@ struct QueueSetting {
 };
 
 // Returns a setting by its `key` in policies: "message-ttl" for the argument x-message-ttl. If both
-// an argument and a policy set it, the stricter limit counts, where a negative one is unlimited;
-// for other settings the argument counts. nullopt if neither sets it.
+// an argument and a policy set a limit, the stricter one applies (a negative limit is unlimited);
+// for other settings the argument applies. nullopt if neither sets it.
 std::optional<QueueSetting> QueueSettingOf(const nlohmann::json& queue, const char* key);
 
 // A length limit of a queue.

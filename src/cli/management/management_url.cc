@@ -42,7 +42,7 @@ bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// The library's errors about AMQP URIs also fit this URL.
+// The library's error messages about AMQP URIs are also correct for this URL.
 std::string WithoutScheme(const absl::Status& status) {
   std::string what(status.message());
   constexpr std::string_view kWhose = "AMQP URI: ";

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 bool MatchesTopic(const std::string& pattern, std::string_view key) {
   const std::vector<std::string> words =
       absl::StrSplit(absl::string_view(key.data(), key.size()), '.');
-  std::vector<bool> matched(words.size() + 1);  // whether the parts so far match so many words
+  std::vector<bool> matched(words.size() + 1);  // [n]: the parts so far match n words
   matched[0] = true;
   for (const absl::string_view part : absl::StrSplit(pattern, '.')) {
     std::vector<bool> next(matched.size());
@@ -36,7 +36,7 @@ bool MatchesTopic(const std::string& pattern, std::string_view key) {
   return matched.back();
 }
 
-// Whether a header has the value that a binding requires; also if they cannot be compared.
+// Whether a header has the value that a binding requires, or the two cannot be compared.
 bool HasValue(const amqp::Value& header, const Json& wanted) {
   if (const auto* text = std::get_if<std::string>(&header.variant)) {
     return !wanted.is_string() || *text == wanted.get_ref<const std::string&>();

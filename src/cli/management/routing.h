@@ -14,17 +14,18 @@ namespace retryq::cli {
 // Where an exchange routes a message.
 struct Route {
   std::vector<std::string> queues;
-  // Other exchanges, which route it on: by bindings or, if none matches, the alternate exchange.
+  // Exchanges to which the message is routed: by bindings or, if none matches, the alternate
+  // exchange.
   std::vector<std::string> exchanges;
-  // Whether it may also go to destinations that are not known, such as the alternate exchange of a
+  // Whether the message may also reach unknown destinations, such as the alternate exchange of a
   // policy that cannot be read.
   bool may_lead_on = false;
 
   bool is_empty() const { return queues.empty() && exchanges.empty() && !may_lead_on; }
 };
 
-// The message, as far as it is known. If a part is not known, a binding that depends on it counts
-// as matching.
+// The known parts of the message. If a part is not known, a binding that depends on it counts as
+// matching.
 struct RoutedMessage {
   std::optional<std::string_view> routing_key;
   const amqp::Table* headers = nullptr;

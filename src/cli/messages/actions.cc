@@ -191,7 +191,8 @@ MessagesResult ListMessages(const MessagesOptions& options, const Scope& scope) 
         options.by.empty() ? RowOf(options, *message, source, now) : KindOf(options, facts, now));
     return Keep();
   };
-  // Any of the delay queues may contain the message that is due first, so all are read whole.
+  // Any of the delay queues may contain the message that is due first, so all messages of all
+  // queues are read.
   const auto limit = options.is_waiting ? std::nullopt : options.limit;
   const ReadResult result = ReadQueues(options, scope, limit, {.decide = list});
   absl::Status status = StatusOf(options, scope, result);
@@ -261,8 +262,8 @@ MessagesResult RemoveMessages(const MessagesOptions& options, const Scope& scope
 MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope) {
   Backup backup(options.backup, options.is_waiting ? options.work_queue : options.parked_queue);
   constexpr char kDoesNotFit[] =
-      "the file cannot contain them exactly, as a text in them is not UTF-8, or a header nests too "
-      "deep; remedy: replay them, or drop them without a copy by --no-backup";
+      "the file cannot contain them exactly, because a text in them is not UTF-8, or a header "
+      "nests too deep; remedy: replay them, or drop them without a copy by --no-backup";
   Action drop{.decide = [&](const amqp::MessagePtr& message, const Source&) -> Decision {
     const bool is_kept = !options.backup.empty() && !FitsSendLine(*message);
     return is_kept ? Decision(Keep{kDoesNotFit}) : Decision(Discard());

@@ -43,9 +43,9 @@ using Decision = std::variant<Keep, Discard, MessageCopy>;
 // An action on each message that matches.
 struct Action {
   std::function<Decision(const amqp::MessagePtr& message, const Source& source)> decide;
-  // Whether a message can match at all; null: always.
+  // Whether a message can match; null: every message can.
   std::function<bool(const amqp::Message& message)> applies = nullptr;
-  bool removes = false;        // some decisions remove the message
+  bool removes = false;        // whether some decisions remove the message
   std::string again = {};      // remedy once the target has room: "replay again"
   std::string elsewhere = {};  // remedy if the target does not exist
   // Saves messages before they are discarded; null: they are not saved.
@@ -59,10 +59,10 @@ struct ReadResult {
   absl::Status status = absl::OkStatus();  // the first error that ended the reading
   std::vector<std::string> problems = {};  // with their remedies
   bool began = false;                      // a queue was found
-  std::uint64_t total = 0;    // messages in the parked queue, or seen that wait for the work queue
+  std::uint64_t total = 0;    // parked messages, or messages that wait for the work queue
   std::uint64_t matched = 0;  // of these
   std::uint64_t removed = 0;
-  std::uint64_t queues = 0;  // that have such messages
+  std::uint64_t queues = 0;  // number of queues that have such messages
   std::map<std::string, std::uint64_t> removed_from = {};
   std::map<CopyTarget, std::uint64_t> targets = {};
 };
@@ -76,8 +76,8 @@ ReadResult ReadQueues(const MessagesOptions& options, const Scope& scope,
 absl::Status StatusOf(const MessagesOptions& options, const Scope& scope, const ReadResult& result);
 
 // What `retryq parked` and `retryq waiting` do with the messages that match. All texts are printed
-// after the messages that stay are back in their queues: a slow reader of the output must not hold
-// up messages.
+// after the messages that stay have been requeued, so that a slow reader of the output does not
+// delay messages.
 
 // Returns the messages that match, as a table or one JSON object per line, or their number by
 // error, attempt or due time. Waiting messages are ordered by their due time. All stay in the
@@ -108,10 +108,11 @@ MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope);
 struct Replacement {
   std::string body;
   std::optional<std::string> headers;  // encoded; not set: unchanged
-  amqp::MessagePtr original;           // must be unchanged; null: not checked
+  amqp::MessagePtr original;           // the message must still equal this one; null: not checked
 };
 
-// Returns whether two messages have the same body and headers. Ignores the counts of the broker.
+// Returns whether two messages have the same body and headers. Ignores the headers with the
+// broker's counts.
 bool IsSame(const amqp::Message& a, const amqp::Message& b);
 
 // Returns the message with the body and headers of the replacement. The rest, including the

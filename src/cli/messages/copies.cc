@@ -10,7 +10,7 @@
 namespace retryq::cli {
 namespace {
 
-// While the network is the limit.
+// The pause between attempts while the network is too slow.
 constexpr absl::Duration kPublishAgain = absl::Milliseconds(5);
 
 // Half of the connection's limit, which leaves room for a large body.
@@ -42,8 +42,8 @@ void AddParkedHeaders(const amqp::Message& message, const CopyPlan& plan,
 amqp::Properties PropertiesOfCopy(const amqp::Message& message, const CopyPlan& plan,
                                   std::string* headers) {
   const bool is_parked = plan.parked != absl::InfinitePast();
-  // A message that was published with a delay has no retry headers yet, so it gets new ones, as
-  // from a worker.
+  // A message that was published with a delay has no retry headers yet, so it gets the headers that
+  // a worker would set.
   const bool is_new = is_parked && !MessageHistory(message).queue;
   amqp::Properties properties =
       CopyProperties(message.properties, is_new ? CopyPath::kRetry : plan.path, headers);
@@ -105,7 +105,7 @@ void CopyPublisher::OnChannelClosed(const amqp::ChannelError& why) {
                        absl::StrCat(std::string(why.status.message()),
                                     "; remedy: give the user the right to write to the target"))
                  : why.status);
-  Advance();  // ends each waiting copy, as not sent
+  Advance();  // ends each waiting copy with the result "not sent"
 }
 
 }  // namespace retryq::cli

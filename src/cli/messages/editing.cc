@@ -85,8 +85,8 @@ std::string EditorLine() {
   return "";
 }
 
-// Runs the editor by /bin/sh, without the URLs, which contain passwords. Meanwhile SIGINT and
-// SIGQUIT are for the editor alone. Returns its wait status, or -1 with errno.
+// Runs the editor by /bin/sh, without the URLs, which contain passwords. Meanwhile only the editor
+// receives SIGINT and SIGQUIT. Returns its wait status, or -1 with errno.
 int RunOn(const std::string& editor, const std::string& path) {
   const std::string command = absl::StrCat("unset RETRYQ_URL RETRYQ_MANAGEMENT_URL; ", editor, " '",
                                            absl::StrReplaceAll(path, {{"'", "'\\''"}}), "'");
@@ -101,7 +101,7 @@ absl::Status FileError(const std::string& path) {
       absl::StrCat("the file to edit, ", path, ": ", std::strerror(errno), "; see TMPDIR"));
 }
 
-// Opens the file again, as an editor may have replaced it.
+// Opens the file again, because an editor may have replaced it.
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return FileError(path);
@@ -199,7 +199,7 @@ absl::StatusOr<std::string> EditedFile::Edit(const std::string& text) {
         "the editor '", editor, "' failed",
         WIFEXITED(status) ? absl::StrCat(" with exit status ", WEXITSTATUS(status)) : "",
         ": nothing was replayed");
-    // Keeps the work of an editor session that was cut off.
+    // Keeps the edited text of an interrupted editor session.
     if (ReadFile(path_).value_or(text) != text) {
       Keep();
       absl::StrAppend(&why, "\nthe edited text is in ", path_);

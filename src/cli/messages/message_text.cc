@@ -70,7 +70,7 @@ std::size_t WidthOf(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), BeginsCharacter));
 }
 
-// The text in `width` columns, filled up with spaces if `pad`.
+// The text in `width` columns, padded with spaces if `pad`.
 std::string Cell(std::string_view text, std::size_t width, bool pad) {
   constexpr std::string_view kMore = "...";
   const std::size_t all = WidthOf(text);
@@ -84,7 +84,7 @@ std::string Cell(std::string_view text, std::size_t width, bool pad) {
 }
 
 // "x-death", which the broker sets when it dead-letters a message, as JSON; empty without one. In a
-// copy that retryq has parked, the entries of its retries are missing.
+// message that retryq has parked, the entries of its retries are missing.
 std::string DeathsOf(const amqp::Message& message) {
   if (!message.properties.headers) return "";
   const std::optional<amqp::FieldView> deaths = message.properties.headers->Find("x-death");
@@ -381,7 +381,7 @@ std::string MessageJson(const amqp::Message& message, const DelayQueue* queue) {
 }
 
 std::string SendLine(const amqp::Message& message, const std::string& queue) {
-  // What a copy to the same queue contains.
+  // The contents of a copy to the same queue.
   std::string headers;
   amqp::Properties properties = CopyProperties(message.properties, CopyPath::kReturn, &headers);
   properties.user_id = message.properties.user_id;

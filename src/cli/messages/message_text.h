@@ -45,7 +45,7 @@ struct MessageFilter {
 // Additional fields to show: names of properties ("correlation-id") and of headers.
 using Columns = std::vector<std::string>;
 
-// A table that fits into a number of columns. Rows and the head are cells that are separated by
+// A table that fits into a number of columns. The rows and the head are cells that are separated by
 // tabs. The last cell is cut to the width that is left.
 std::string MessageTableHead(bool is_waiting, const Columns& columns);
 std::string MessageTableRow(const amqp::Message& message, const DelayQueue* queue,
@@ -58,8 +58,8 @@ nlohmann::ordered_json MessageJsonRow(const amqp::Message& message, const DelayQ
                                       const Columns& columns);
 
 // The number of messages per value: a table, or with `json` one object per line,
-// {"count":…,NAME:…}. The most frequent value comes first. An empty value stands for messages
-// without one.
+// {"count":…,NAME:…}. The most frequent value comes first. Messages without the value are counted
+// under the empty value.
 std::string CountsText(const std::map<std::string, std::uint64_t>& counts, const std::string& name,
                        bool json);
 
@@ -87,7 +87,7 @@ std::string MessageJson(const amqp::Message& message, const DelayQueue* queue);
 // all headers except those of the broker, and the body.
 std::string SendLine(const amqp::Message& message, const std::string& queue);
 
-// Whether that line contains everything that a copy of the message to the same queue would contain.
+// Whether that line contains everything that a copy of the message in the same queue would contain.
 // Texts that are not UTF-8 and deeply nested headers do not fit into JSON.
 bool FitsSendLine(const amqp::Message& message);
 

@@ -70,7 +70,7 @@ void AddFilter(FlagParser& parser, MessagesOptions* options) {
   });
 }
 
-// A name that no other run uses.
+// A file name that no other run uses.
 std::string BackupName(const std::string& queue) {
   constexpr std::size_t kLongestPart = 100;
   std::string part = queue.substr(0, kLongestPart);
@@ -123,7 +123,7 @@ void AddRemoval(FlagParser& parser, MessagesOptions* options) {
              "Limit the messages per second, such as 20 or 0.5. Default: unlimited.\n"
              "Range: from 0.001");
   parser.AddNumber("--window", 1, 10'000, &options->window,
-                   "Limit the unconfirmed copies, and so the memory. Default: 256.\n"
+                   "Limit the unconfirmed copies, which limits memory. Default: 256.\n"
                    "Range: 1 to 10000");
   parser.Add("--dry-run", &options->dry_run, "Only show which messages match");
   parser.Add("--all", &options->all, "Allow a run without a filter and without --limit");
@@ -132,7 +132,7 @@ void AddRemoval(FlagParser& parser, MessagesOptions* options) {
     AddBackup(parser, options);
   }
   parser.Check([options](FlagReader& reader) {
-    constexpr double kSlowest = 0.001;  // one message in a quarter of an hour
+    constexpr double kSlowest = 0.001;  // one message per quarter of an hour
     if (reader.given("--rate") && options->rate < kSlowest) {
       reader.Complain("--rate: write a number from 0.001; omit it for no limit");
     }

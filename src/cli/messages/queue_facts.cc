@@ -36,7 +36,7 @@ std::int64_t Stricter(std::int64_t a, std::int64_t b) {
 // RabbitMQ reports the policy of a new queue after five seconds, or later if it is busy.
 constexpr absl::Duration kUntilStatistics = absl::Seconds(30);
 constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
-// It reports new consumers and their messages after five seconds, or somewhat later.
+// RabbitMQ reports new consumers and their messages after five seconds, or somewhat later.
 constexpr absl::Duration kNewFigures = absl::Seconds(6);
 constexpr absl::Duration kUntilNewFigures = absl::Seconds(12);
 
@@ -60,7 +60,7 @@ absl::Status OpenSession(BrokerSession& session) {
       opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
 }
 
-// Checks it by a declare, which the broker refuses if the queue is of another type.
+// Checks the type by a declare, which the broker refuses if the queue has another type.
 absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& connection,
                             const std::string& queue, const absl::Status& why_not_asked) {
   BrokerSession session(loop, connection);
@@ -101,7 +101,8 @@ absl::StatusOr<std::optional<Json>> FindQueue(ManagementApi& api, const std::str
   return std::move(answer->json);
 }
 
-// Declares it as a worker does: of the type of the delay queues, without a delivery limit.
+// Declares the parked queue like a worker: with the type of the delay queues, without a delivery
+// limit.
 absl::Status DeclareParked(BrokerSession& session, const std::string& name, bool quorum) {
   amqp::Table arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
   if (quorum && BrokerVersion::Parse(session.server_version()).HasDefaultDeliveryLimit()) {
@@ -226,19 +227,19 @@ absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue) {
     const std::int64_t consumers = now->consumer_count;
     is_old = IntegerOf(answer->json, "consumers").value_or(-1) != consumers;
     if (!is_old) figures = FiguresOf(answer->json);
-    // From 4.3 on, the API may report a consumer before the messages that it has, and messages
-    // longer than the consumer that had them.
+    // From 4.3 on, the API may report a consumer before its unacked messages, and unacked messages
+    // after their consumer is gone.
     if (figures) {
       is_old |= figures->unacked == 0 ? absl::Now() < begin + kNewFigures : consumers == 0;
     }
     if (is_old) Pause(loop);
   }
   if (figures && figures->unacked == 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      figures ? absl::StrCat(figures->unacked, " messages") : "messages", " of queue '", queue,
-      "' ", figures ? "are" : "may be",
-      " with another consumer, or on their way back from one, and were not read; remedy: run the "
-      "command again when they are back"));
+  return absl::UnavailableError(
+      absl::StrCat(figures ? absl::StrCat(figures->unacked, " messages") : "messages",
+                   " of queue '", queue, "' ", figures ? "are" : "may be",
+                   " with another consumer, or being requeued, and were not read; remedy: run the "
+                   "command again when they have been requeued"));
 }
 
 std::optional<DelayQueue> ParseDelayQueue(const Json& queue, std::string_view prefix,

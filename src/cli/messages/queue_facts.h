@@ -20,24 +20,24 @@ struct MessagesOptions;
 
 // The delivery limit of a quorum queue, from its argument and its policy in the management API's
 // reply; -1: unlimited. `otherwise` is the result if neither sets one. Returns nullopt if the limit
-// is not known yet, as right after the queue was declared.
+// is not known yet, for example right after the queue was declared.
 std::optional<std::int64_t> DeliveryLimitOf(const nlohmann::json& queue, std::int64_t otherwise);
 
 // The default from RabbitMQ 4 on. Earlier versions have no default limit.
 inline constexpr std::int64_t kDefaultDeliveryLimit = 20;
 
 // A quorum queue drops a message that was requeued more often than its delivery limit. So a reader
-// that leaves messages in the queue moves those that were requeued `MoveAt` times. That is half of
-// the limit, so that a few further requeues do no harm. nullopt if messages are never dropped: in a
-// classic queue, or without a limit.
+// that leaves messages in the queue moves those that were requeued `MoveAt` times to the end. That
+// is half of the limit, so that a few further requeues do no harm. nullopt if messages are never
+// dropped: in a classic queue, or without a limit.
 //
 // `queue` is the management API's reply. Returns kFailedPrecondition if the limit is below 2 or not
 // known, and for a stream.
 absl::StatusOr<std::optional<std::int64_t>> MoveAt(const nlohmann::json& queue,
                                                    const std::string& name);
 
-// Returns why a queue does not keep parked messages, as the end of a sentence about the queue;
-// empty if it does. `queue` is the management API's reply.
+// Returns why a queue may lose parked messages, to be appended to the queue's name; empty if it
+// keeps them. `queue` is the management API's reply.
 std::string WhyUnfitForParking(const nlohmann::json& queue);
 
 // The number of messages of a queue, some seconds ago.
@@ -71,8 +71,8 @@ struct DelayQueue {
   std::string name;
   absl::Duration ttl;
   bool is_quorum = false;
-  // It contains only messages of that work queue, unless another work queue has the same hash in
-  // its name.
+  // The queue contains only messages of that work queue, unless another work queue has the same
+  // hash in its name.
   bool is_owned = false;
   std::string dead_letter_exchange;
   std::optional<std::int64_t> delivery_limit;  // not set: unlimited
@@ -97,9 +97,10 @@ struct DelayQueuesFound {
   bool has_work_queue = false;
 };
 
-// Finds the queues with the management API, and their message counts with AMQP, as those of the API
-// are old. Returns the errors of both, with the remedy. For `park`, declares a missing parked queue
-// as a worker does; returns kFailedPrecondition if the parked queue does not keep messages.
+// Finds the queues with the management API, and their message counts with AMQP, because those of
+// the API are old. Returns the errors of both, with the remedy. For `park`, declares a missing
+// parked queue as a worker does; returns kFailedPrecondition if the parked queue does not keep
+// messages.
 absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options);
 
 // The error for a missing work queue.

@@ -192,7 +192,7 @@ void QueueReader::OnBlocked(bool blocked, std::string_view reason) {
 void QueueReader::Begin(const DeclareOk& queue) {
   if (!looks_since_) looks_since_ = Now();
   const bool is_all_there = IsAllThere(queue);
-  // The figures may be older than what another consumer has taken.
+  // Another consumer may have taken messages after these figures.
   others_hold_ = !is_all_there || queue.consumer_count > 0;
   if (!is_all_there && Now() - *looks_since_ < kPatienceWithOthers && error_.ok()) {
     waiting_->Because("another consumer has messages of the queue");

@@ -81,8 +81,8 @@ class CopyPublisher final : private amqp::ChannelListener {
   std::unique_ptr<Timer> again_;  // while copies wait for the network
 };
 
-// Spreads steps evenly over time. Later steps make up for a delay, as timers cause it, but only for
-// up to `kSlack`: a pause of a minute is not followed by a burst.
+// Spreads steps evenly over time. If a timer is late, the following steps catch up, but by at most
+// `kSlack`, so that no burst follows a pause of a minute.
 class Pacer {
  public:
   static constexpr absl::Duration kSlack = absl::Milliseconds(50);
@@ -115,9 +115,9 @@ class Pacer {
 // window, is cancelled, and only then are its messages shown, so that none is in transit. The next
 // one starts meanwhile.
 //
-// Messages that another consumer has cannot be seen. The reader waits some seconds for them to
-// return, as they do if another command has just ended. It ends when the messages that it leaves in
-// the queue are ready again.
+// Messages that another consumer has cannot be seen. The reader waits some seconds for them to be
+// requeued, which happens if another command has just ended. It ends when the messages that it
+// leaves in the queue are ready again.
 //
 // A quorum queue counts how often it has requeued a message, and drops the message when the count
 // exceeds the delivery limit. So a message whose count has reached `move_at` is moved behind the
@@ -142,8 +142,8 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
     // doc/rabbitmq_facts.md). Messages of several consumers can get out of order, so there is only
     // one consumer.
     bool keep_order = false;
-    // The longest time that messages are held. After it, nothing more is started, and the kept
-    // messages are requeued.
+    // The longest time that messages are held. Then the reader starts no more operations, and
+    // requeues the kept messages.
     absl::Duration longest = absl::InfiniteDuration();
     std::optional<QueueFigures> figures;  // of the management API, if known
     std::string if_missing;               // follows the queue's name in a kNotFound error
@@ -211,7 +211,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   void Hold(const amqp::Message& message);
   void ShowCollected();
   void EndOfQueue();
-  // Does the next step, if any.
+  // Takes the next step, if there is one.
   void Step();
   bool MayCancel() const;
   void StepInOrder();
@@ -271,7 +271,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   bool looking_ = false;
   std::uint32_t other_consumers_ = 0;  // at the start
   bool others_hold_ = false;
-  std::optional<absl::Duration> looks_since_;  // start of the first look
+  std::optional<absl::Duration> looks_since_;  // start of the first check
   absl::Duration began_at_;
   absl::Duration last_delivery_;
   absl::Duration ending_since_;

@@ -33,7 +33,7 @@ constexpr Micros kNever = std::numeric_limits<Micros>::max();
 
 Micros InMicros(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
 
-// Always the same sequence.
+// Random numbers that are the same in each run.
 class SeededRandom final : public Random {
  public:
   std::uint64_t Next() override { return engine_(); }
@@ -58,8 +58,8 @@ struct Attempt {
   }
 };
 
-// The attempts to come, up to millions of them. Those of a second are a heap of their own, which
-// fits a cache: that makes a large simulation four times as fast.
+// The future attempts, up to millions of them. The attempts of one second are in a separate heap,
+// which fits into a cache: this makes a large simulation four times as fast.
 class Calendar {
  public:
   bool empty() const { return seconds_.empty(); }
@@ -225,7 +225,7 @@ class Simulation {
     const double refill = static_cast<double>(now_ - refilled_) * 1e-6 * outage_.capacity;
     reserve_ = std::min(std::max(outage_.capacity, 1.0), reserve_ + refill);
     refilled_ = now_;
-    // A rounding error must not cost a call.
+    // A rounding error must not lose a call.
     constexpr double kAlmostOne = 1 - 1e-6;
     if (reserve_ < kAlmostOne) return false;
     reserve_ -= 1;
@@ -304,7 +304,7 @@ class Simulation {
     return std::move(report_);
   }
 
-  // The latency that this part of all does not exceed; zero without latencies.
+  // The latency that this fraction of all messages does not exceed; zero without latencies.
   absl::Duration Latency(double part) {
     if (latencies_.empty()) return absl::ZeroDuration();
     const double place = std::ceil(part * static_cast<double>(latencies_.size())) - 1;
@@ -332,7 +332,7 @@ class Simulation {
   Calendar retries_;
 
   // Workers with a breaker.
-  std::optional<Breaker> breaker_;  // not set: each message is called for as it arrives
+  std::optional<Breaker> breaker_;  // not set: each message calls the downstream as it arrives
   std::deque<Attempt> work_queue_;
   double free_at_ = 0;
   bool has_opened_ = false;
@@ -395,7 +395,7 @@ OutageOptions ReadSimulate(const std::string& text, FlagReader& reader) {
 absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const RetryOptions& retry,
                                             const std::optional<BreakerOptions>& breaker,
                                             const SimulationLimits& limits) {
-  // Rejects a simulation at once that is certainly too large.
+  // Immediately rejects a simulation that is certainly too large.
   const double messages =
       outage.rate * absl::ToDoubleSeconds(outage.end()) + static_cast<double>(outage.burst);
   if (messages > static_cast<double>(limits.messages)) {

@@ -130,7 +130,7 @@ std::vector<double> NumberTicks(double end, int most) {
 
 constexpr double kImageWidth = 860;
 
-// Draws a box and its meaning. Returns the place of the next one.
+// Draws a box of the legend and its text. Returns the position of the next box.
 double AddLegend(Svg& svg, double x, double y, const char* look, const char* meaning) {
   svg.AddBox({.x = x, .y = y - 10, .width = 14, .height = 11}, look);
   svg.AddText({x + 20, y}, "start", "note", meaning);

@@ -222,7 +222,7 @@ class PlannedQueues {
     return QueueLifetime(First(delay), options_.delay_queues);
   }
 
-  // The number of further queues, if none delays the message longer than necessary.
+  // The number of further queues, if each queue is the longest one that fits.
   std::size_t Further(absl::Duration delay) const {
     std::size_t further = 0;
     for (absl::Duration left = delay - First(delay); left >= DelayGrid::kShortestHop;
@@ -353,13 +353,14 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
   if (opened.is_open() && WriteAll(opened.get(), image)) return absl::OkStatus();
   const std::string why =
       absl::StrCat("--svg '", file, "': cannot be written: ", std::strerror(errno));
-  // A result that cannot be written is a separate error, as other files may have no space either.
+  // Reports a result that cannot be written separately, because other files may have no space
+  // either.
   if (opened.is_open()) return absl::DataLossError(why);
   return absl::InvalidArgumentError(absl::StrCat(why, "; name a file that you may write"));
 }
 
 // RabbitMQ 4 drops messages that a quorum queue has delivered 20 times, and 3.10 has no value for
-// "unlimited". This is practically unlimited on both.
+// "unlimited". This value is practically unlimited on both versions.
 constexpr std::int64_t kNoDeliveryLimit = 1'000'000'000;
 
 OrderedJson ArgumentsJson(const amqp::Table& arguments) {
@@ -454,7 +455,7 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
   const Schedule schedule = MakeSchedule(options.retry);
   const PlannedQueues queues(schedule, options);
   if (options.definitions) return Definitions(queues.used(), options);
-  // Without and with the breaker.
+  // The results without and with the breaker.
   std::vector<OutageReport> reports;
   if (options.outage) {
     for (const auto& breaker : {std::optional<BreakerOptions>(), options.breaker}) {

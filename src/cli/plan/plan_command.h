@@ -19,7 +19,8 @@ namespace retryq::cli {
 
 // An outage of a downstream service, which the handlers of messages call, and its traffic.
 struct OutageOptions {
-  // The time during which every call fails. It begins after a tenth of it, in whole seconds.
+  // The time during which every call fails. The outage begins after a tenth of this time, in whole
+  // seconds.
   absl::Duration outage = absl::ZeroDuration();
   double rate = 0;          // messages that arrive evenly per second
   std::uint64_t burst = 0;  // additional messages that arrive at once at the start of the outage
@@ -39,7 +40,7 @@ OutageOptions ReadSimulate(const std::string& text, FlagReader& reader);
 
 // The result of a simulated outage. A call is an attempt of a message, which calls the downstream.
 struct OutageReport {
-  // A period of time. Peaks are of the second with the most.
+  // A period of time. A peak is the highest number in one second.
   struct Sample {
     std::uint64_t calls = 0;
     std::uint64_t failures = 0;  // of these calls
@@ -67,8 +68,8 @@ struct OutageReport {
   std::uint64_t most_waiting = 0;
   std::uint64_t most_attempts = 0;  // of one message
 
-  // The time from the outage's end until all messages are handled or parked that failed because of
-  // it or because of the load after it. Not set if that did not happen.
+  // The time from the end of the outage until all messages that failed because of it, or because of
+  // the load after it, are handled or parked. Not set if some of them never were.
   std::optional<absl::Duration> recovery;
 
   // The time from the arrival of a message until it was handled.

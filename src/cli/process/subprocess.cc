@@ -57,7 +57,7 @@ struct Pipe {
   FileDescriptor write_end;
 };
 
-// For the end of this process; the end of the program stays blocking.
+// Only the end of this process; the program's end of the pipe stays blocking.
 FileDescriptor NonBlocking(FileDescriptor fd) {
   ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
   return fd;
@@ -77,7 +77,7 @@ std::set<pid_t>& RunningPrograms() {
   return pids;
 }
 
-// Returns whether `fd` is read-only, as a stdout is that was closed: see PrepareProcess.
+// Returns whether `fd` is read-only. PrepareProcess opens a closed stdout in this way.
 bool CannotBeWritten(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
@@ -128,8 +128,8 @@ struct Program {
   ::_exit(kNotRun);
 }
 
-// Starts the child without copying the memory. Signals are blocked meanwhile, as their handlers
-// belong to the parent.
+// Starts the child without copying the memory. Signals are blocked meanwhile, because their
+// handlers belong to the parent.
 pid_t Fork(const Program& program) {
   sigset_t all;
   sigset_t before;
@@ -340,7 +340,7 @@ void Subprocess::Feed() {
   stdin_.Close();
 }
 
-// `take` receives an empty text at the end of the output.
+// At the end of the output, `take` receives an empty text.
 template <typename Take>
 bool Subprocess::ReadOnce(FileDescriptor& fd, EventPtr& readable, const Take& take) {
   std::array<char, kReadSize> text;

@@ -84,8 +84,8 @@ class Subprocess {
   // callbacks.
   int Start(const Spec& spec);
 
-  // Writes text to the program's stdin at the end of this turn of the loop. What does not fit into
-  // the pipe is kept.
+  // Writes text to the program's stdin at the end of this turn of the loop. Text that does not fit
+  // into the pipe is buffered.
   void Write(std::string_view text);
 
   // Closes the program's stdin as soon as everything is written.
@@ -108,7 +108,7 @@ class Subprocess {
   bool ReadOnce(FileDescriptor& fd, EventPtr& readable, const Take& take);
 
   void Feed();
-  // These return whether there was something to read.
+  // These return whether data was read.
   bool ReadOutput();
   bool ReadErrors();
   void ReadRest();
@@ -138,9 +138,9 @@ class Subprocess {
   std::unique_ptr<Timer> timer_;  // for the timeout, then for SIGKILL
 };
 
-// Reaps processes that programs leave behind. If this process is PID 1, as in a container, or a
-// subreaper, it becomes the parent of such a process, which would stay a zombie after its end.
-// Otherwise this class does nothing.
+// Reaps processes that programs leave behind. If this process is PID 1, for example in a container,
+// or a subreaper, it becomes the parent of these processes, which would otherwise stay zombies
+// after their end. Otherwise this class does nothing.
 class OrphanReaper {
  public:
   // `loop` must outlive it.

@@ -22,7 +22,7 @@ constexpr absl::Duration kStatisticsAge = absl::Seconds(5);
 constexpr absl::Duration kRateWindow = absl::Seconds(60);
 
 // A queue that was idle for longer than its TTL plus this time has released its due messages, even
-// by the oldest possible figures.
+// if the statistics are as old as possible.
 constexpr absl::Duration kLateStatistics = absl::Seconds(10);
 
 // Below this TTL the statistics are too coarse to estimate when a message was published.
@@ -88,7 +88,8 @@ struct Published {
 };
 
 // The head of a queue with `waiting` messages is the message with this number from the last
-// publish. nullopt if the statistics do not reach back so far, as after a restart of the broker.
+// publish. Returns nullopt if the statistics do not reach back so far, for example after a restart
+// of the broker.
 std::optional<Published> WhenHeadWasPublished(const Json& stats, std::int64_t waiting) {
   const std::optional<std::int64_t> total = IntegerOf(stats, "publish");
   if (!total || *total < waiting || waiting < 1) return std::nullopt;

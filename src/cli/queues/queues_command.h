@@ -61,9 +61,10 @@ struct DelayQueueStatus {
 std::optional<DelayQueueStatus> ReadDelayQueue(const nlohmann::json& queue, std::string_view prefix,
                                                absl::Time now);
 
-// The owner of the messages, from the queue's name: the work queue, "exchange <name>" if they were
-// published to that exchange with a delay, or "many"; and "through <exchange>" if they return
-// through it. A name that is too long appears as a hash, after "#".
+// The queue or exchange that the messages belong to, from the name of the delay queue: the work
+// queue, "exchange <name>" if they were published to that exchange with a delay, or "many";
+// followed by "through <exchange>" if they return through an exchange. A name that is too long
+// appears as a hash, after "#".
 std::string Serves(const DelayQueueStatus& queue);
 
 // The differences of the queue from its name and from the settings of retryq's clients, one
@@ -89,7 +90,7 @@ absl::StatusOr<std::string> Queues(const QueuesOptions& options);
 // errors.
 absl::Status WatchQueues(const QueuesOptions& options);
 
-// All delay queues of a vhost at one time.
+// The delay queues of a vhost at one moment.
 struct DelayQueueList {
   std::vector<DelayQueueStatus> queues;  // in order of their TTL
   absl::Time at;                         // local clock
@@ -106,8 +107,8 @@ struct QueuesTable {
 };
 QueuesTable MakeTable(const DelayQueueList& list);
 
-// The table as text, followed by the oddities of the queues; without queues, an explanation why
-// that is fine.
+// The table as text, followed by the anomalies of the queues; without queues, an explanation of why
+// there are none.
 std::string TableText(const DelayQueueList& list, const QueuesOptions& options);
 
 // One JSON object, in one line: {"time","queues":[…],"totals":{…}}.

@@ -1,4 +1,4 @@
-// Uses the functions of ncurses, as its macros have names like `clear` and `timeout`.
+// Uses the functions of ncurses, because its macros have names like `clear` and `timeout`.
 #define NCURSES_NOMACROS
 #include <curses.h>
 #include <poll.h>
@@ -37,8 +37,9 @@ constexpr unsigned kLongestGoodbye = 2;  // seconds
 
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// Resumes a terminal that was stopped by ^S, which Linux does only after a stop by tcflow. A
-// terminal that is not read would block forever: the process then ends by SIGALRM.
+// Resumes a terminal that was stopped by ^S. Linux does this only after tcflow has stopped the
+// terminal. If nothing reads the terminal, the call would block forever: then SIGALRM ends the
+// process.
 void ResumeTerminal() {
   ::tcflow(STDOUT_FILENO, TCOOFF);
   ::tcflow(STDOUT_FILENO, TCOON);
@@ -109,7 +110,7 @@ class QueuesScreen {
   QueuesScreen(const QueuesScreen&) = delete;
   QueuesScreen& operator=(const QueuesScreen&) = delete;
 
-  // Draws a newer list, or the reason why there is none beside the last list.
+  // Draws a newer list, or beside the last list the reason why there is no newer one.
   void Show(const absl::StatusOr<DelayQueueList>& list);
 
   // Updates the size of the terminal, after SIGWINCH.
@@ -158,7 +159,7 @@ QueuesScreen::QueuesScreen(const QueuesOptions& options, SCREEN* screen)
   ::curs_set(0);
   ::keypad(stdscr, TRUE);
   ::nodelay(stdscr, TRUE);
-  ::set_escdelay(50);  // milliseconds: an escape alone has no function here
+  ::set_escdelay(50);  // milliseconds: the escape key alone has no function here
   colours_ =
       WantsColours() && ::has_colors() && ::start_color() == OK && ::use_default_colors() == OK;
   if (!colours_) return;
@@ -389,7 +390,7 @@ class Watch {
       WriteErrors(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
       return;
     }
-    // A slow reader misses some lists, and does not delay signals.
+    // A slow reader of stdout misses some lists, but does not delay signals.
     if (!lists_.Flush(absl::ZeroDuration())) return;
     lists_.Write(options_.json ? JsonText(*list) : TableText(*list, options_));
     lists_.Flush(kUsualWrite);
@@ -405,7 +406,7 @@ class Watch {
       waited = true;
       loop_.Stop();
     });
-    while (!waited && !over_) loop_.Run().IgnoreError();  // nothing here fails a loop
+    while (!waited && !over_) loop_.Run().IgnoreError();  // nothing here calls EventLoop::Fail
   }
 
   const QueuesOptions& options_;

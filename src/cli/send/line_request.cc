@@ -27,7 +27,7 @@ struct LineFields {
   std::optional<absl::Duration> delay;
 };
 
-// Returns the largest integer that a JSON number holds without loss, or less.
+// Parses a whole number of at most 2^53, which a JSON number represents exactly.
 std::optional<std::int64_t> WholeNumber(std::string_view text) {
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   std::int64_t number = 0;
@@ -203,7 +203,7 @@ absl::Status ParseRequest(std::string_view line, LineRequest* request) {
     return absl::InvalidArgumentError(
         absl::StrCat("the line is ", json.is_discarded() ? WhyNotJson(line) : "not a JSON object"));
   }
-  // Sets the id first, as the result of a wrong line contains it, too.
+  // Sets the id first, because the result of an invalid line contains it too.
   const auto id = json.find("id");
   if (id != json.end() && !id->is_structured()) request->id = JsonLine(*id);
   LineFields fields{.message = request->message, .publish = request->publish};

@@ -64,7 +64,7 @@ Example: a message for each line of a file; declares the queue if it is missing
 )",
 };
 
-// The options, and values of flags that need a further step.
+// The options, and the values of flags that are converted later, together with other flags.
 struct SendFlags {
   SendOptions options;
   std::vector<std::string> headers, typed_headers;
@@ -298,7 +298,7 @@ absl::StatusOr<std::string> CheckDelayedTarget(const SendOptions& options) {
                       std::string(bound.message()), ")");
 }
 
-// Moves the message to the broker and waits for the confirm.
+// Moves the message into the publish, and waits for the confirm.
 absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, Observer& route,
                         EventLoop& loop) {
   const absl::Duration deadline = options.wait + kLongestSilence;
@@ -421,7 +421,7 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
         "the bindings of the exchange were not checked; remedy: set RETRYQ_MANAGEMENT_URL to the "
         "URL of the management API");
   }
-  // The message may have more routing keys than one.
+  // The message may have several routing keys (CC, BCC).
   const auto& headers = message.headers.fields();
   if (std::any_of(headers.begin(), headers.end(),
                   [](const auto& field) { return IsRoutingHeader(field.first); })) {
@@ -451,7 +451,7 @@ absl::StatusOr<bool> BindingCheck::ReachesAQueue(const std::string& exchange,
   Known& slot = known_[exchange];
   if (absl::Now() >= slot.until) slot = LookUp(exchange);
   const Known known = slot;
-  // The broker drops what goes to an alternate exchange that is missing.
+  // The broker drops messages for an alternate exchange that does not exist.
   if (absl::IsNotFound(known.looked_up) && exchange != message.exchange) return false;
   if (!known.looked_up.ok()) return known.looked_up;
   const Route route = RouteOf(*known.exchange, *known.bindings, *known.policy,

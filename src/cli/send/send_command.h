@@ -33,7 +33,7 @@ struct SendOptions {
   std::optional<std::size_t> lines;
   std::optional<WorkQueue> declare;    // declares a missing queue; not set: it must exist
   absl::Duration wait = kDefaultWait;  // for a broker that cannot be reached
-  std::string otlp;                    // the URL to which spans are sent; empty: none are made
+  std::string otlp;                    // the URL to which spans are sent; empty: no spans are made
 };
 
 Parsed<SendOptions> ParseSend(const Arguments& arguments);
@@ -77,12 +77,13 @@ class BindingCheck {
     std::shared_ptr<const nlohmann::json> policy = nullptr;
   };
   Known LookUp(const std::string& exchange) const;
-  // Also true if it cannot be known. `passed` has the exchanges on the way.
+  // Returns true if this is unknown. `passed` contains the exchanges that have been checked
+  // already.
   absl::StatusOr<bool> ReachesAQueue(const std::string& exchange, const OutgoingMessage& message,
                                      std::set<std::string>* passed);
 
   const amqp::ConnectionOptions broker_;
-  // From RETRYQ_MANAGEMENT_URL; not set before the first look.
+  // From RETRYQ_MANAGEMENT_URL; not set before the first request.
   std::optional<std::optional<ManagementUrl>> management_;
   std::map<std::string, Known> known_;
 };

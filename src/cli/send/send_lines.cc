@@ -28,12 +28,12 @@
 namespace retryq::cli {
 namespace {
 
-// Limits of memory, together with --in-flight: the unconfirmed bodies and the results that nobody
-// reads. One message of any size is always allowed.
+// These limits and --in-flight limit memory: the size of the unconfirmed bodies, and of the results
+// that have not been read. One message of any size is always allowed.
 constexpr std::size_t kMostOpenBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 
-// How long other messages may still be confirmed after a delay queue was refused.
+// How long the command waits for confirms of other messages after a delay queue was refused.
 constexpr absl::Duration kRefusedPatience = absl::Seconds(1);
 
 // After a signal, the rest is abandoned if no message is confirmed and no result is read for
@@ -45,8 +45,8 @@ bool IsWritable(int fd) {
   return ::poll(&polled, 1, 0) > 0;
 }
 
-// Writes lines without waiting for their reader: data that the reader does not take yet is kept.
-// Does not change whether its descriptor blocks, as other processes may share it.
+// Writes lines without waiting for their reader: unread data is buffered. Does not change whether
+// the descriptor blocks, because other processes may share it.
 class AnswerWriter {
  public:
   struct Callbacks {
@@ -92,7 +92,7 @@ class AnswerWriter {
     // From this size on, written data is dropped from the buffer.
     constexpr std::size_t kWritten = std::size_t{64} * 1024;
     while (size() > 0) {
-      // Waits for pipes, sockets and terminals only, as files are always writable.
+      // Waits for pipes, sockets and terminals only, because files are always writable.
       if (!IsWritable(fd_)) {
         is_waiting_ = true;
         event_add(writable_.get(), nullptr);
@@ -125,7 +125,7 @@ class AnswerWriter {
   std::unique_ptr<Timer> flush_;
 };
 
-// Only pipes, sockets and terminals can make a reader wait, and can be polled for it.
+// Only pipes, sockets and terminals can block a reader, and only these can be polled.
 bool IsAlwaysReadable(int fd) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0) return true;  // the read reports the error
@@ -363,7 +363,7 @@ class LineSender : private Observer {
     }
   }
 
-  // Runs once per turn of the loop, as many confirms arrive in one.
+  // Runs once per turn of the loop, because many confirms arrive in one turn.
   void Continue() {
     if (continuing_ != nullptr) return;
     continuing_ = loop_.After(absl::ZeroDuration(), [this] {
@@ -444,7 +444,7 @@ class LineSender : private Observer {
   std::size_t open_bytes_ = 0;  // total size of their bodies
   std::uint64_t answered_ = 0;
   std::uint64_t failed_ = 0;
-  std::uint64_t unread_ = 0;  // results that nobody reads
+  std::uint64_t unread_ = 0;  // results that have not been read
   bool has_begun_ = false;
   bool has_ended_ = false;
   bool is_interrupted_ = false;

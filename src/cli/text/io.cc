@@ -144,7 +144,7 @@ void PrepareProcess() {
 }
 
 struct Outlet::Shared {
-  // Text that the thread writes next.
+  // The text that the thread writes next.
   struct Piece {
     std::string text;
     bool is_gap = false;        // the line that reports dropped lines
@@ -156,7 +156,7 @@ struct Outlet::Shared {
   bool is_idle() const { return kept.empty() && !is_writing; }
 
   void Drop(std::uint64_t lines);
-  // Returns what is to be written next; nullopt if the outlet is closed and everything is written.
+  // Returns the text to write next; nullopt if the outlet is closed and everything is written.
   std::optional<Piece> TakePiece();
   // `left` is the unwritten end of the piece.
   void OnWritten(const Piece& piece, std::string_view left);
@@ -231,7 +231,7 @@ Outlet::~Outlet() {
   {
     const std::lock_guard<std::mutex> lock(shared_->mutex);
     shared_->is_closed = true;
-    shared_->options.on_trouble = nullptr;  // its owner ends, but the thread may continue
+    shared_->options.on_trouble = nullptr;  // its owner is destroyed, but the thread may continue
     thread = std::exchange(shared_->thread, std::nullopt);
   }
   shared_->changed.notify_all();
@@ -302,7 +302,7 @@ std::uint64_t Outlet::dropped() const {
 
 std::string Outlet::GapText(std::uint64_t lines) {
   return absl::StrCat("retryq: ", lines,
-                      " lines were dropped here, as they were not read in time\n");
+                      " lines were dropped here, because they were not read in time\n");
 }
 
 namespace {

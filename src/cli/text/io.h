@@ -103,11 +103,11 @@ class Outlet {
 // calls do not wait. Escapes all control characters except line breaks.
 void WriteErrors(std::string_view text);
 
-// The remedy for a broker that cannot be reached, by the reason.
+// The remedy for a broker that cannot be reached for this reason.
 std::string UnreachableRemedy(std::string_view why);
 
-// A wait of a command, during the lifetime of the object. If it takes longer than two seconds it is
-// reported with the reason, and again every ten seconds.
+// Reports that a command waits, during the lifetime of the object: with the reason, after two
+// seconds and then every ten seconds.
 class Waiting {
  public:
   using Say = std::function<void(const std::string& text)>;

@@ -20,7 +20,7 @@ namespace retryq::cli {
 // Conversion of JSON from and to text and AMQP values, in one file so that the templates of
 // nlohmann/json are compiled once.
 
-// The deepest nesting of arrays and objects in a parsed text, as the stack is limited.
+// The deepest nesting of arrays and objects in a parsed text, because the stack is limited.
 inline constexpr int kMaxJsonDepth = 100;
 
 // Parses JSON from other programs. Returns a value that is_discarded() if the text is not JSON or
@@ -29,7 +29,7 @@ nlohmann::json ParseJson(std::string_view text);
 nlohmann::ordered_json ParseOrderedJson(std::string_view text);
 
 // Returns why a text was discarded: "not JSON", "JSON that nests deeper than 100 levels", or the
-// mistake for some common ones.
+// exact mistake for some common mistakes.
 std::string WhyNotJson(std::string_view text);
 
 // Writes JSON without spaces and without a line break. Invalid UTF-8 becomes U+FFFD, and the

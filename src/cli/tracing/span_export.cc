@@ -85,17 +85,17 @@ class SpanExport::Pipeline {
       : loop_(loop), url_(url), say_(std::move(say)) {
     troubles_->executor = loop.executor();
     troubles_->on_first = [this] { Report(); };
-    // Before anything else of the SDK, whose own handler writes to stdout.
+    // Must come before any other call of the SDK, whose own handler writes to stdout.
     using otel::sdk::common::internal_log::GlobalLogHandler;
     GlobalLogHandler::SetLogHandler(
         otel::nostd::shared_ptr<otel::sdk::common::internal_log::LogHandler>(
             new LogHandler(troubles_)));
     otel::exporter::otlp::OtlpHttpExporterOptions options;
     options.url = url;
-    // Its shutdown may miss a wake-up, and then lasts this long.
+    // The shutdown of the SDK may miss a wake-up, and then lasts this long.
     otel::sdk::trace::BatchSpanProcessorOptions batches;
     batches.schedule_delay_millis = std::chrono::seconds(1);
-    // A name in the environment has precedence.
+    // A service name in the environment takes precedence.
     const auto resource = otel::sdk::resource::Resource::Create({{"service.name", "retryq"}})
                               .Merge(otel::sdk::resource::OTELResourceDetector().Detect());
     provider_ = otel::sdk::trace::TracerProviderFactory::Create(
@@ -116,7 +116,8 @@ class SpanExport::Pipeline {
  private:
   // Of the SDK, on any thread. Outlives the pipeline if a thread is abandoned.
   struct Troubles {
-    // Keeps the first message since the last report, as it has the cause. Returns whether it is.
+    // Keeps the first message since the last report, because it contains the cause. Returns whether
+    // this message is the first.
     bool Keep(const std::string& message) {
       const std::lock_guard lock(mutex);
       if (!first.empty()) return false;
@@ -129,7 +130,7 @@ class SpanExport::Pipeline {
     }
 
     std::shared_ptr<Executor> executor;
-    std::function<void()> on_first;  // null after the end; used on the loop's thread only
+    std::function<void()> on_first;  // null after the shutdown; used on the loop's thread only
     std::mutex mutex;
     std::string first;  // guarded by mutex
   };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::Duration kRightsPatience = absl::Seconds(2);
 
-// With the management API, for each request.
+// The time limit for each request to the management API.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 // The lifetime of the temporary queue if it cannot be deleted.
@@ -27,7 +27,7 @@ constexpr auto kIgnored = [](const auto& /*answer*/) {};
 
 using Json = nlohmann::json;
 
-// Describes what happens to copies in quorum and classic delay queues meanwhile.
+// Describes what happens meanwhile to copies in quorum and in classic delay queues.
 std::string WhatBecomesOfCopies(std::int64_t undelivered) {
   return absl::StrCat("copies that come due now wait in quorum delay queues (", undelivered,
                       " so far) and are dropped from classic ones");
@@ -64,7 +64,7 @@ void RightsCheck::TryToDeclare() {
   channel_->Publish({.exchange = exchange, .routing_key = ""}, kIgnored);
 }
 
-// Uses a new channel, as the first one may be closed.
+// Uses a new channel, because the first one may be closed.
 void RightsCheck::CleanUp() {
   if (!worker_.delay_queues().declare) return Finish();
   is_cleaning_up_ = true;
@@ -78,9 +78,9 @@ void RightsCheck::CleanUp() {
 void RightsCheck::OnChannelClosed(const amqp::ChannelError& why) {
   if (is_cleaning_up_) return Finish();
   if (absl::IsPermissionDenied(why.status)) {
-    refusal_ = absl::PermissionDeniedError(
-        absl::StrCat("a right is missing that retrying needs: ", std::string(why.status.message()),
-                     "; remedy: ", GrantCommand(worker_)));
+    refusal_ = absl::PermissionDeniedError(absl::StrCat(
+        "a permission is missing that retrying needs: ", std::string(why.status.message()),
+        "; remedy: ", GrantCommand(worker_)));
   }
   CleanUp();
 }
@@ -196,7 +196,7 @@ absl::StatusOr<ReturnState> ReturnWatch::Look(const ManagementApi::Fetch& get,
   }
   for (const std::string& name : delay_queues) {
     const auto delay_queue = get(UrlPath({"queues", options_.vhost, name}));
-    if (absl::IsNotFound(delay_queue.status())) continue;  // it contains nothing any more
+    if (absl::IsNotFound(delay_queue.status())) continue;  // it is gone
     if (!delay_queue.ok()) return delay_queue.status();
     state.undelivered +=
         std::max<std::int64_t>(0, IntegerOf(delay_queue->json, "messages_dlx").value_or(0));

@@ -29,7 +29,7 @@ namespace retryq::cli {
 // Checks at the start whether a worker has the permissions that its first failed message needs: to
 // declare a delay queue, to publish to it, and to publish to the default exchange, which parking
 // needs. Uses a temporary queue and its own connection, and leaves nothing on the broker, not even
-// a line in its log. The parked queue is left to the client, which needs it from the start.
+// a line in its log. The client itself checks the parked queue, which it needs from the start.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` and `worker` must outlive it. `done` is called once, after three seconds at the latest,
@@ -70,7 +70,8 @@ struct ReturnTrouble {
 // "gone", "full", "undelivered"
 std::string_view NameOf(ReturnTrouble::Kind kind);
 
-// The state of a work queue and the delay queues that lead to it, from the management API.
+// The state of a work queue and of the delay queues whose messages return to it, from the
+// management API.
 struct ReturnState {
   bool exists = true;               // the work queue
   std::optional<std::string> full;  // why it refuses messages now
@@ -83,7 +84,7 @@ struct ReturnState {
 std::optional<std::string> WhyFull(const nlohmann::json& queue);
 
 // Returns the problem with a queue, if any. Each copy is undelivered for a moment, so undelivered
-// copies are a problem only if the previous look found some, too.
+// copies are a problem only if the previous check also found some.
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
                                        const std::string& queue);
 
@@ -104,10 +105,10 @@ class ReturnWatch final : public Observer {
     absl::Duration every = absl::Seconds(25);
   };
   struct Callbacks {
-    // Called after each look that finds a problem, and with nullopt after the first look that finds
-    // none again.
+    // Called after each check that finds a problem, and with nullopt after the first later check
+    // that finds none.
     std::function<void(const std::optional<ReturnTrouble>&)> trouble;
-    // Receives the reason why a look failed: once, until a look succeeds again.
+    // Receives the reason why a check failed: once, until a check succeeds again.
     std::function<void(const std::string& why)> cannot_look;
   };
 

@@ -35,7 +35,7 @@ std::string Assignment(std::string_view name, std::string_view value) {
   return assignment;
 }
 
-// Collects the variable of each field.
+// Lists the environment variable of each field.
 struct Variables {
   void operator()(std::string_view, std::string_view variable, std::string_view value) {
     all.push_back(Assignment(variable, value));
@@ -55,7 +55,7 @@ bool SameName(std::string_view a, std::string_view b) {
   return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
 }
 
-// What the end of stderr says.
+// The parsed end of stderr.
 struct LastWords {
   std::string_view error;  // the last line that is none of the following:
   std::optional<absl::Duration> retry_after;
@@ -172,8 +172,8 @@ void CommandPool::Handle(Delivery delivery, Settlement settlement) {
   Feed();
 }
 
-// Returns whether a command is still running for an earlier delivery of this message. If so, the
-// new delivery counts as begun even while it waits for its own command.
+// Returns whether a command is still running for an earlier delivery of this message. Then the new
+// delivery counts as begun even while it waits for its own command.
 bool CommandPool::IsStuckOn(const Delivery& delivery) const {
   return std::any_of(running_.begin(), running_.end(), [&](const Run& run) {
     const Delivery& earlier = run.job.delivery;
@@ -295,7 +295,7 @@ void ParkedHook::OnParked(const Event& parked) {
                 "not run: too many parked messages wait for it");
     return;
   }
-  // The delivery does not count the failure that parked it.
+  // The attempt of the delivery does not include the failure that parked it.
   tasks_.push_back({.delivery = *parked.delivery,
                     .id = std::string(parked.id),
                     .failures = parked.delivery->attempt() + 1,
@@ -308,7 +308,7 @@ void ParkedHook::WhenIdle(std::function<void()> idle) {
   when_idle_ = std::move(idle);
 }
 
-// Starts on the next turn of the loop, as a command may be destroyed in its own callback, but not
+// Starts on the next turn of the loop: a command may be destroyed in its own callback, but not
 // replaced.
 void ParkedHook::RunFirst() {
   next_ = loop_.After(absl::ZeroDuration(), [this] {

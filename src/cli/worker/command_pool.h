@@ -34,14 +34,14 @@ namespace retryq::cli {
 struct Job {
   Delivery delivery;
   Settlement settlement;
-  // A program has ended while it had this message and others. This message is now given to a
-  // program alone, to find the one that is the cause.
+  // A program has ended while it had this message and others. Each of them is now given to a
+  // program that has no other message, to find the cause.
   bool alone = false;
-  int crashes = 0;            // of programs that had only this message
+  int crashes = 0;            // number of programs that ended while they had only this message
   absl::Duration begun = {};  // since boot, if a command runs for it
 };
 
-// The message that has been with a program for longest.
+// The message that has been running longest.
 struct OldestJob {
   const Delivery& delivery;
   absl::Duration running;
@@ -87,16 +87,16 @@ class WaitingJobs {
   std::deque<Job> jobs_;
 };
 
-// Tracks whether COMMAND can be run at all. If a run handles no message (exit status 126 or 127, or
-// a program that ends before its first answer), the cause is either the message or the command. It
-// is the message if the command has handled another message since the last such run. Otherwise it
-// is the command, and consuming pauses.
+// Tracks whether COMMAND can be run. If a run handles no message (exit status 126 or 127, or a
+// program that ends before its first answer), the cause is either the message or the command. The
+// message is the cause if the command has handled another message since the last such run.
+// Otherwise the command is the cause, and consuming pauses.
 class Availability {
  public:
   enum class State {
     kWorks,
     kFails,  // nothing is consumed
-    kTried,  // it has failed, and the next message tries it again
+    kTried,  // the command has failed, and the next message tests it again
   };
   // Called at each failure, with the reason in `why`, and at each change to another state.
   using OnState = std::function<void(State state, const std::string& why)>;
@@ -182,12 +182,12 @@ class JobPool {
   virtual std::optional<std::string> Trouble() const = 0;
 
   // Stops the programs and waits until they have ended. Returns the messages that are not settled.
-  // Dropping one makes it a failure, as long as its consumer exists.
+  // If a settlement is dropped while its consumer exists, the message has failed.
   virtual std::vector<Job> StopNow() = 0;
 };
 
-// The longest value of a variable, so that no message makes exec fail with E2BIG: Linux limits one
-// variable to 128 KiB and all of them usually to 2 MiB.
+// The longest value of a variable. Without this limit a message could make exec fail with E2BIG:
+// Linux limits one variable to 128 KiB, and all variables usually to 2 MiB.
 inline constexpr std::size_t kMaxVariable = std::size_t{64} * 1024;
 
 // The data of a message for its command. The views need to be valid during the call only.

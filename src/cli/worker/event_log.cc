@@ -52,7 +52,7 @@ std::string LineOf(EventLog::Format format, Severity severity, std::string_view 
 constexpr std::string_view kConsuming = "consuming";
 constexpr std::string_view kPaused = "paused";
 
-// The event of a problem, and the event that ends it.
+// The event that reports a problem, and the event that reports its end.
 struct EndOfTrouble {
   std::string_view trouble, end;
 };
@@ -63,7 +63,7 @@ constexpr std::array kRecoveries = {
     EndOfTrouble{.trouble = kPaused, .end = "resumed"},
     EndOfTrouble{.trouble = "breaker_opened", .end = "breaker_closed"}};
 
-// Never held back, as each is about another message.
+// These events are never held back, because each is about another message.
 constexpr std::array kFates =
     std::to_array<std::string_view>({"parked", "rejected", "discarded", "on_parked_failed"});
 

@@ -32,10 +32,10 @@ struct LineExtras {
 // The longest text in a line, in bytes. A longer text is cut and ends in "…".
 inline constexpr std::size_t kLongestText = 500;
 
-// An event as a line, without the line break. `name` and `severity` replace `event.kind`. Fields
+// The line of an event, without the line break. `name` and `severity` replace `event.kind`. Fields
 // that are not set are omitted, invalid UTF-8 becomes U+FFFD, and control characters are escaped.
 
-// As doc/events.md describes it.
+// The JSON line that doc/events.md describes.
 std::string JsonLine(Severity severity, std::string_view name, const Event& event,
                      const LineExtras& extras = {});
 
@@ -46,10 +46,10 @@ std::string TextLine(Severity severity, std::string_view name, const Event& even
 
 // Writes each event to an outlet, as one line.
 //
-// Warnings and errors that repeat are limited: the first one of a name and queue is logged. Those
-// of the following minute are counted; at its end the last one is logged, with their number. When
-// the problem is over ("connected" after "disconnected"), they are logged at once, and the next one
-// is logged as new. An event about the final outcome of a message is never held back.
+// Warnings and errors that repeat are limited: the first one of a name and queue is logged.
+// Repetitions in the following minute are counted; at its end the last one is logged, with their
+// number. When the problem is over ("connected" after "disconnected"), they are logged at once, and
+// the next one is logged as new. An event about the final outcome of a message is never held back.
 class EventLog : public Observer {
  public:
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);

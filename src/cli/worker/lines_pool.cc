@@ -34,7 +34,7 @@ constexpr char kNoAnswer[] =
 struct LinesPool::End {
   std::string why;       // "exit 3: out of paper"
   bool not_run = false;  // the program could not be run: exit status 126 or 127
-  bool begun = true;     // it has read or answered at least part of its messages
+  bool begun = true;     // it has read or answered at least one of its messages
   bool answered = false;
   // The first unanswered message caused the end: it was the only one, or it timed out.
   bool first_is_cause = false;
@@ -96,8 +96,8 @@ class LinesPool::Program {
     return jobs;
   }
 
-  // False after `Close`, if the program is about to end, and while it has a message that must be
-  // alone.
+  // Returns false after `Close`, if the program is about to end, and while it has a message that
+  // must be alone.
   bool takes_more() const {
     const bool is_full = !open_.empty() && open_.front().job.alone;
     return process_.is_running() && !process_.is_terminated() && !closing_ && !closed_ && !is_full;
@@ -148,7 +148,7 @@ class LinesPool::Program {
   Subprocess process_;             // destroyed first
 };
 
-// A place for a program, which is started again and again.
+// A slot for a program, which is restarted whenever it ends.
 struct LinesPool::Slot {
   explicit Slot(Pauses between_starts) : pauses(std::move(between_starts)) {}
   std::unique_ptr<Program> program;
@@ -319,7 +319,7 @@ void LinesPool::OnAnswered(Slot& slot) {
 void LinesPool::OnEnded(Slot& slot, End end) {
   slot.program.reset();
   slot.timer.reset();
-  // If so, the cause may be the program and not a message.
+  // Then the cause may be the program and not a message.
   const bool in_vain = end.not_run || !end.begun || !ever_answered_;
   const bool works = !in_vain || availability_.TakeProof();
   if (!end.answered) availability_.EndedInVain(end.why);

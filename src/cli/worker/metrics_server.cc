@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 
-// All IPv6 and IPv4 addresses, and the fallback for a machine without IPv6.
+// All IPv6 and IPv4 addresses; and the address to use on a machine without IPv6.
 constexpr char kAllAddresses[] = "::";
 constexpr char kAllOfIpv4[] = "0.0.0.0";
 
@@ -169,7 +169,7 @@ void MetricsServer::Connection::Shutdown() const {
   ::shutdown(bufferevent_getfd(stream.get()), SHUT_RDWR);
 }
 
-// evhttp gives the socket to the stream that this returns.
+// evhttp passes the socket to the stream that this returns.
 bufferevent* MetricsServer::OnAccepted() {
   if (connections_.size() >= kMostConnections) {
     connections_.front().Shutdown();
@@ -184,7 +184,7 @@ bufferevent* MetricsServer::OnAccepted() {
     place->Shutdown();
     connections_.erase(place);
   });
-  // Leaves time for others.
+  // Leaves time for other events of the loop.
   if (++accepted_ % kMostInATurn == 0) StopAccepting(absl::ZeroDuration());
   return stream;
 }

@@ -56,7 +56,7 @@ Outlet::Options EventsOptions(Outlet& errors) {
 // RabbitMQ's default.
 constexpr absl::Duration kUsualConsumerTimeout = absl::Minutes(30);
 
-// The interval of looks for messages that run too long.
+// The interval of checks for messages that run too long.
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
 
 // How long the worker waits at its end for the confirms of requeued messages, after a second signal
@@ -136,7 +136,7 @@ class Worker : private Observer {
     if (event.kind == EventKind::kConsuming) CheckQueues();
   }
 
-  // Runs once, as the queue exists now and wrong settings usually exist from the start.
+  // Runs once, because the queue exists now, and wrong settings usually exist from the start.
   void CheckQueues() {
     if (stopping_since_ || std::exchange(queues_checked_, true)) return;
     returns_.api().Look<absl::StatusOr<Findings>>(
@@ -180,7 +180,7 @@ class Worker : private Observer {
     }
   }
 
-  // Pools call it in the middle of their work, so it posts to the loop.
+  // Pools call this in the middle of their work, so it posts the rest to the loop.
   Availability::OnState StateCallback() {
     return [this](Availability::State state, const std::string& why) {
       loop_.executor()->Post([this, state, why] { OnState(state, why); });
@@ -279,7 +279,7 @@ class Worker : private Observer {
                   });
   }
 
-  // Gives the commands of recently parked messages the rest of the grace period.
+  // Commands for recently parked messages may run for the rest of the grace period.
   void FinishHook() {
     const absl::Duration left = options_.grace - (loop_.clock().SinceBoot() - *stopping_since_);
     if (!hook_ || hook_->unfinished() == 0 || left <= absl::ZeroDuration()) return;
@@ -388,7 +388,7 @@ class Worker : private Observer {
   std::optional<ParkedHook> hook_;
   std::optional<Client> client_;
   std::optional<Consumer> consumer_;
-  std::optional<RightsCheck> rights_;  // while they are checked
+  std::optional<RightsCheck> rights_;  // while the permissions are checked
   bool queues_checked_ = false;
   bool command_fails_ = false;
   RunningWatch running_;

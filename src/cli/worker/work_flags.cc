@@ -132,7 +132,7 @@ void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
   });
 }
 
-// They stand in the group of AddRetryFlags.
+// These flags belong to the group of AddRetryFlags in the help.
 void AddLimitFlags(FlagParser& parser, WorkOptions* options) {
   ConsumerOptions& consumer = options->consumer;
   parser.AddWord(

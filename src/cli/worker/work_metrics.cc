@@ -20,21 +20,21 @@ WorkMetrics::WorkMetrics(prometheus::Labels labels)
               .Register(registry_)),
       undelivered_(prometheus::BuildGauge()
                        .Name("retryq_undelivered_copies")
-                       .Help("Copies that are due and that quorum delay queues keep, as the queue "
-                             "takes none.")
+                       .Help("Due copies that quorum delay queues keep because the work queue "
+                             "accepts none.")
                        .Register(registry_)),
       program_exits_(prometheus::BuildCounter()
                          .Name("retryq_program_exits_total")
-                         .Help("Programs of work --lines that have ended without being told to.")
+                         .Help("Programs of work --lines that have exited by themselves.")
                          .Register(registry_)),
       oldest_running_(prometheus::BuildGauge()
                           .Name("retryq_oldest_running_seconds")
-                          .Help("How long the message has been with COMMAND that is there for "
-                                "longest; 0 if there is none.")
+                          .Help("How long the oldest running message has been running; 0 if no "
+                                "message runs.")
                           .Register(registry_)) {
   prometheus::BuildGauge()
       .Name("retryq_build_info")
-      .Help("1, with the version of retryq that runs.")
+      .Help("Always 1; the label is the version of retryq.")
       .Register(registry_)
       .Add({{"version", RETRYQ_VERSION}})
       .Set(1);
@@ -60,10 +60,10 @@ void WorkMetrics::OnEvent(const Event& event) {
       break;
     case EventKind::kConsuming:
       consuming_ = true;
-      refused_.clear();  // the messages whose copies were refused are in the queue again
+      refused_.clear();  // the messages whose copies were refused have been requeued
       break;
     case EventKind::kHeld:
-      // A body that is too large says nothing about other messages.
+      // A body that is too large does not mean that other messages would fail.
       if (event.delivery != nullptr && event.delivery->message()->left_out > 0) break;
       [[fallthrough]];
     case EventKind::kDeclareFailed:

@@ -21,7 +21,7 @@
 namespace retryq::cli {
 
 // Notices a message that runs much longer than usual: ten times the average of the last messages,
-// and at least a second. As long as none has ended, the limit is a minute. Reports each message
+// and at least a second. Until a message has ended, the limit is a minute. Reports each message
 // once.
 class RunningWatch {
  public:
@@ -75,11 +75,11 @@ class WorkMetrics final : public Observer {
   // The last result of the check whether copies can return to `queue`.
   void OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble);
 
-  // A program of `work --lines` has ended without being told to.
+  // A program of `work --lines` has exited by itself.
   void OnProgramExit(const std::string& queue) { ProgramExits(queue).Increment(); }
 
-  // `trouble` is the reason why COMMAND does not work, if it does not. `oldest` is how long the
-  // longest-running message has been running; zero if none runs.
+  // `trouble` is the reason why COMMAND does not work; nullopt if it works. `oldest` is how long
+  // the longest-running message has been running; zero if none runs.
   void OnPrograms(const std::string& queue, std::optional<std::string> trouble,
                   absl::Duration oldest);
 
@@ -114,7 +114,7 @@ class WorkMetrics final : public Observer {
   std::string breaker_error_;
   bool stopping_ = false;
   std::string why_not_ = "not connected yet";
-  std::string refused_;  // why the broker took no copy, until it takes one
+  std::string refused_;  // why the broker accepted no copy, until it accepts one
 };
 
 }  // namespace retryq::cli

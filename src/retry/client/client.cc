@@ -30,7 +30,7 @@ constexpr char kIncomplete[] =
     "the client has stopped before everything was done: deliveries were requeued, or publishes "
     "were not confirmed";
 
-// For AwaitAnswers: those that are made while it waits, too.
+// For AwaitAnswers: includes publishes that are made while it waits.
 constexpr std::uint64_t kAllPublishes = std::numeric_limits<std::uint64_t>::max();
 
 Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
@@ -301,7 +301,7 @@ void Client::Impl::Flush(absl::Duration deadline, Answer answer) {
                                                                  " calls of Flush wait already")));
   }
   ++flushes_;
-  // Those that other threads have posted begin before this work.
+  // Publishes that other threads have posted begin before this work.
   environment_.executor->Post(
       [self = lifeline_.ptr(), deadline, answer = std::move(answer)]() mutable {
         if (!self || self->muted_) return;
@@ -334,7 +334,7 @@ void Client::Impl::BeginDrain() {
          [](const auto&) { return true; });
   if (!alive || muted_) return;
   WatchPublishes();
-  // Goes with the last consumer's callback: when that was called, or the consumer is destroyed.
+  // Destroyed with the callback of the last consumer: after its call, or with its consumer.
   const std::shared_ptr<void> last(nullptr, [self = lifeline_.ptr()](void*) {
     if (self) self->CloseAfterPublishes();
   });
@@ -345,9 +345,9 @@ void Client::Impl::BeginDrain() {
   }
 }
 
-// Waits for open publishes as long as some of them are still being answered.
+// Waits for open publishes while the broker keeps answering some.
 void Client::Impl::CloseAfterPublishes() {
-  // Those that other threads have posted begin before this work.
+  // Publishes that other threads have posted begin before this work.
   environment_.executor->Post([self = lifeline_.ptr()] {
     if (!self || self->muted_) return;
     self->AwaitAnswers(kAllPublishes, absl::InfiniteDuration(), [self](const absl::Status&) {
@@ -361,7 +361,7 @@ void Client::Impl::CloseAfterPublishes() {
 }
 
 // Runs from the beginning of a stop, because handlers may wait for publishes. If no publish is
-// answered in this time, those that were open all the time fail as not confirmed.
+// answered in this time, the publishes that were open all the time fail as unconfirmed.
 void Client::Impl::WatchPublishes() {
   drain_watch_ = environment_.timers->After(
       kPublishPatience, [this, answered = answered_publishes_, end = next_publish_] {
@@ -377,14 +377,14 @@ void Client::Impl::GiveUpPublishes(std::uint64_t end) {
   drain_result_ = absl::UnavailableError(kIncomplete);
   GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop, [](const auto&) { return true; });
   if (!self || muted_) return;
-  // Publishes that are made in these callbacks are not waited for.
+  // Does not wait for publishes that are made in these callbacks.
   const auto closing = waiting_.find(kAllPublishes);
   if (closing == waiting_.end()) return WatchPublishes();
   auto given_up = waiting_.extract(closing);
   std::move(given_up.mapped().done)(absl::OkStatus());
 }
 
-// Each call of `Drain` can only make the drain end earlier.
+// A further call of `Drain` can only move the deadline forward.
 void Client::Impl::EndDrainAt(absl::Duration deadline) {
   const absl::Duration end = environment_.clock->SinceBoot() + deadline;
   if (end >= drain_end_) return;

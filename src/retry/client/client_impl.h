@@ -25,8 +25,7 @@
 
 namespace retryq {
 
-// The callback of a call to the client. Calls it at most once, and keeps exceptions from leaving
-// it.
+// Holds the callback of a call to the client. Calls it at most once, and catches its exceptions.
 class Answer {
  public:
   // `threw`: see CallUser. `who` names the callback.
@@ -61,10 +60,10 @@ class Answer {
   bool always_ = false;
 };
 
-// The answer to a publish that `max_open_publishes` does not allow.
+// The result of a publish beyond `max_open_publishes`.
 absl::Status TooManyPublishes(std::size_t open);
 
-// What publishers share with their client. Thread-safe, except `client`.
+// The state that publishers share with their client. Thread-safe, except `client`.
 class Publisher::Link {
  public:
   Link(std::shared_ptr<Executor> executor, AlivePtr<Client::Impl> client, std::size_t limit,
@@ -93,7 +92,8 @@ class Publisher::Link {
     explicit Posted(std::shared_ptr<Link> link) : link_(std::move(link)) {}
     Posted(Posted&&) noexcept = default;
     ~Posted() { Arrive(); }
-    // Ends the count. Returns the client, or null if it is gone; for the loop's thread.
+    // Ends the count of a publish. Returns the client, or null if it is gone. Call it on the loop's
+    // thread.
     Client::Impl* Arrive();
     const std::shared_ptr<Link>& link() const { return link_; }
 
@@ -143,7 +143,8 @@ class Client::Impl {
   const std::shared_ptr<Publisher::Link>& link() const { return link_; }
   bool muted() const { return muted_; }
 
-  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
+  // Returns whether the object belongs to this process. Ends the process if the calling thread is
+  // the wrong one.
   bool Check(const char* function) const {
     if (!process_.is_here()) return false;
     CheckThread(*environment_.executor, function);
@@ -167,8 +168,8 @@ class Client::Impl {
 
   // See Consumer::Impl.
   std::function<void(const WorkOrigin&)> GiveUpWork() const;
-  // Consumers that outlive the client do not report errors. `on_failed`: the consumer's own
-  // callback, or null.
+  // Returns the function that receives the errors of a consumer. Consumers that outlive the client
+  // do not report errors. `on_failed`: the consumer's own callback, or null.
   std::function<void(absl::Status)> Fatal(std::function<void(absl::Status)> on_failed) const;
 
   std::unique_ptr<PublishTrace> BeginTrace(OutgoingMessage& message, const PublishOptions& options,

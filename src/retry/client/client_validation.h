@@ -14,14 +14,14 @@
 
 namespace retryq {
 
-// Arguments of a consumer that have options of their own.
+// Arguments of a consumer for which there are separate options.
 inline constexpr char kPriorityArgument[] = "x-priority";
 inline constexpr char kTimeoutArgument[] = "x-consumer-timeout";
 
 // Joins both errors, so that users can correct all mistakes at once.
 absl::Status Join(const absl::Status& a, const absl::Status& b);
 
-// Returns how to connect at present: asks the sources that the options name.
+// Returns the current connection options: calls the sources in the client's options.
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options);
 
 // Return kInvalidArgument naming all invalid fields.

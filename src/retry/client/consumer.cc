@@ -21,7 +21,7 @@ constexpr absl::Duration kLongestPrepare = absl::Seconds(30);
 // While draining: how long to wait for copies if none of them is confirmed.
 constexpr absl::Duration kDrainPatience = absl::Seconds(3);
 constexpr int kVainLooksIfPublished = 3;
-// The limit if some of them are confirmed: messages with long pauses could continue one by one.
+// The limit if some of them are confirmed: messages with long pauses could be confirmed one by one.
 constexpr int kMostIdleLooks = 4;
 
 // In the destructor: how long to wait for running handlers. The loop is blocked meanwhile.
@@ -49,11 +49,11 @@ absl::Status Explained(const absl::Status& why, const std::string& queue) {
     return WithRemedy(why, GrantRemedy("'read' on the queue"));
   }
   if (absl::IsInternal(why)) {
-    return absl::InternalError(
-        absl::StrCat(why.message(), ": RabbitMQ fails on a message in queue '", queue,
-                     "', as on some that AMQP 1.0 clients send; messages are taken one at a time "
-                     "for now; remedy: take it out with an AMQP 1.0 client (a shovel can), or let "
-                     "a quorum queue have a dead-letter exchange, to which it goes in the end"));
+    return absl::InternalError(absl::StrCat(
+        why.message(), ": RabbitMQ fails on a message in queue '", queue,
+        "', which it does on some messages of AMQP 1.0 clients; messages are taken "
+        "one at a time for now; remedy: remove it with an AMQP 1.0 client or a shovel, "
+        "or give a quorum queue a dead-letter exchange, which receives it at the delivery limit"));
   }
   if (!absl::IsFailedPrecondition(why) || !absl::StrContains(why.message(), "stream_queue")) {
     return why;
@@ -111,7 +111,8 @@ void Consumer::Impl::EndHandlers() {
   const WorkOrigin origin = pool_->origin();
   *origin = true;
   host->Drop(origin);
-  // This may be called by work of these handlers. What is posted from here on is not theirs.
+  // This may be called by work of these handlers. Work that is posted from here on does not belong
+  // to them.
   if (CurrentOrigin() == origin) CurrentOrigin() = nullptr;
   // If an observer is being called, the answers must wait for the next turn of the loop.
   if (shared_->is_amid()) {
@@ -219,7 +220,7 @@ void Consumer::Impl::OnReady(absl::AnyInvocable<void()> ready) {
   if (subscribed_) CallReady();
 }
 
-// In the next turn of the loop, so that it meets a consistent object.
+// Runs in the next turn of the loop, so that the object is consistent.
 void Consumer::Impl::CallReady() {
   shared_->environment().executor->Post([self = lifeline_.ptr()] {
     if (!self || !self->subscribed_ || self->ready_ == nullptr) return;
@@ -235,7 +236,7 @@ void Consumer::Impl::OnSubscribed() {
   if (!std::exchange(broker_failed_, false)) {
     interruption_said_.reset();
   } else if (std::exchange(said_to_consume_, true)) {
-    return;  // it may be interrupted again and again
+    return;  // the consumer may be interrupted again and again
   }
   said_to_consume_ = true;
   shared_->Report({.kind = EventKind::kConsuming,
@@ -292,7 +293,7 @@ bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
   return true;
 }
 
-// Cancels the consumer before deliveries are requeued, as the breaker does. The caller may be an
+// Like the breaker, cancels the consumer before deliveries are requeued. The caller may be an
 // observer, so deliveries that wait for a thread are requeued in the next turn of the loop.
 void Consumer::Impl::Pause() {
   if (std::exchange(paused_, true)) return;
@@ -358,7 +359,7 @@ void Consumer::Impl::AwaitPause(absl::Duration left) {
   });
 }
 
-// Deliveries that were on their way when the flow ended must not be taken for probes.
+// Deliveries that were on their way when the flow ended must not count as probes.
 void Consumer::Impl::ProbeIfDue() {
   if (state_ != State::kConsuming || !flow_has_ended_ || breaker_pause_ != nullptr) return;
   const absl::Duration now = shared_->clock().SinceBoot();
@@ -440,7 +441,7 @@ void Consumer::Impl::CloseAndEndDrain(bool complete) {
   if (state_ != State::kDraining) return;
   state_ = State::kClosing;
   if (subscription_ == nullptr) return EndDrain(complete);
-  // A broker that does not answer the close gets no more time.
+  // Does not wait longer for a broker that does not answer the close.
   EndDrainAt(shared_->environment().clock->SinceBoot() + kDrainPatience);
   subscription_->Close([self = lifeline_.ptr(), complete] {
     if (self) self->EndDrain(complete);

@@ -37,7 +37,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
  public:
   // `declare`: what to declare if the queue is missing; nullopt to declare nothing. `fatal` is
   // called with errors that make the first start impossible. `give_up` answers the publishes and
-  // declares that come from an origin.
+  // declares that handlers of this consumer have made.
   Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier, ConsumeParams params,
        std::optional<WorkQueue> declare, const std::optional<BreakerOptions>& breaker,
        std::function<void(absl::Status)> fatal, std::function<void(const WorkOrigin&)> give_up,
@@ -54,7 +54,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void Resume();
   void OnReady(absl::AnyInvocable<void()> ready);
 
-  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
+  // Returns whether the object belongs to this process. Ends the process if the calling thread is
+  // the wrong one.
   bool Check(const char* function) const {
     if (!process_.is_here()) return false;
     CheckThread(*shared_->environment().executor, function);
@@ -104,8 +105,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void EndDrainAt(absl::Duration since_boot);
   void WatchDrain();
 
-  // Abandons the running handlers, answers the publishes and declares that they wait for, and waits
-  // for them as long as the loop may be blocked.
+  // Abandons the running handlers, answers their publishes and declares, and waits for the handlers
+  // for the longest time that the loop may be blocked.
   void EndHandlers();
 
   enum class State { kStarting, kPreparing, kConsuming, kDraining, kClosing, kDone };
@@ -129,7 +130,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   bool said_to_consume_ = false;  // kConsuming was reported, and no interruption since
 
   std::optional<Breaker> breaker_;      // nullopt if there is no breaker
-  std::string breaker_error_;           // why it opened last
+  std::string breaker_error_;           // the error that opened it last
   std::uint64_t breaker_openings_ = 0;  // number of openings so far
   bool flow_has_ended_ = false;         // since it opened last
   std::unique_ptr<Timer> breaker_pause_;

@@ -23,7 +23,8 @@ class OneDelivery;
 class AllDeliveries {
  public:
   ~AllDeliveries();
-  // Also ends those whose delivery is abandoned: the broker does not count them for the prefetch.
+  // Also destroys coroutines whose delivery is abandoned: the broker no longer counts them for the
+  // prefetch.
   void Add(const std::shared_ptr<OneDelivery>& one);
   void Remove(const std::shared_ptr<OneDelivery>& one) { all_.erase(one); }
 
@@ -115,8 +116,8 @@ class OneDelivery final : public DeliveryCoroutines,
     std::coroutine_handle<> coroutine;
   };
 
-  // Does work on the loop's thread for coroutines that were elsewhere. If the loop is gone, nobody
-  // else uses them.
+  // Does work on the loop's thread for coroutines that were elsewhere. If the loop is gone, no
+  // other thread uses them.
   struct WayBack {
     WayBack(std::shared_ptr<OneDelivery> delivery, absl::AnyInvocable<void() &&> done)
         : one(std::move(delivery)), work(std::move(done)) {}
@@ -162,7 +163,8 @@ AllDeliveries::~AllDeliveries() {
   for (const std::shared_ptr<OneDelivery>& one : all) one->OnConsumerDestroyed();
 }
 
-// The first coroutine of a delivery, which awaits the handler's. Nobody awaits this one.
+// The first coroutine of a delivery, which awaits the coroutine of the handler. No other coroutine
+// awaits this one.
 struct First {
   struct promise_type : PromiseBase {
     First get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }

@@ -69,8 +69,8 @@ std::optional<std::string> Difference(std::string_view text) {
   const auto asked = Between(text, "received ", " but current is ");
   const auto found = Between(text, " but current is ", "");
   if (!argument || !asked || !found) return std::nullopt;
-  return absl::StrCat(*argument, " is ", ValueText(*found), ", and ", ValueText(*asked),
-                      " was asked for");
+  return absl::StrCat(*argument, " is ", ValueText(*found), ", but ", ValueText(*asked),
+                      " was requested");
 }
 
 absl::Status WithText(const absl::Status& refusal, absl::StatusCode code, std::string_view remedy) {

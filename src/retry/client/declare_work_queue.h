@@ -12,7 +12,7 @@ namespace retryq {
 // Returns kInvalidArgument naming the wrong fields.
 absl::Status Validate(const WorkQueue& work_queue);
 
-// Returns kInvalidArgument if a table of arguments cannot be sent.
+// Returns kInvalidArgument if AMQP cannot carry the arguments.
 absl::Status ValidateArguments(const amqp::Table& arguments);
 
 // Declares a valid work queue, its exchanges and its bindings, once. With `only_if_missing`, checks

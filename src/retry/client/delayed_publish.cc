@@ -50,7 +50,7 @@ absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
 absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
                            const DelayQueueOptions& delay_queues) {
   if (options.at && options.delay != absl::ZeroDuration()) {
-    return absl::InvalidArgumentError("delay and at exclude each other: set one of them");
+    return absl::InvalidArgumentError("delay and at cannot be combined: set one of them");
   }
   const char* const field = options.at ? "at" : "delay";
   const absl::Duration delay = WholeDelay(options, now);

@@ -19,8 +19,9 @@
 
 namespace retryq {
 
-// A message that a program publishes, now or after a delay. Checks that the target exists, if that
-// would otherwise show only after the delay, publishes the message and reports the result.
+// A message that a program publishes, now or after a delay. Publishes the message and reports the
+// result. Checks first that the target exists if a missing target would otherwise be noticed only
+// after the delay.
 //
 // If the message needs several delay queues, its headers state the rest of the delay for the
 // consumer that receives it. They have no `x-retry-queue`, because the publisher does not know the
@@ -40,7 +41,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   // Finishes with an error: the publish was not confirmed before `what`, e.g. the stop.
   void GiveUp(absl::StatusCode code, const char* what);
 
-  // The consumer's handler, if any, that made the publish.
+  // Identifies the consumer whose handler made the publish, if any.
   const WorkOrigin& origin() const { return origin_; }
 
   // After this, `done` is not called.
@@ -75,14 +76,14 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   const OutgoingMessage message_;  // without its body
   const PublishOptions options_;
   absl::Duration delay_;  // after rounding
-  Hop hop_ = {};          // zero: straight to the target
+  Hop hop_ = {};          // zero: directly to the target
   const std::string id_;  // the same for all copies
   const std::string expiration_;
   std::string headers_;  // encoded
   State state_ = State::kWaiting;
   Done done_;
   std::unique_ptr<Timer> deadline_;
-  std::uint32_t failures_ = 0;  // of looking for the target
+  std::uint32_t failures_ = 0;  // of checks of the target
   std::unique_ptr<Timer> again_;
   std::string problem_;  // the last one
   SharedState::ListenerId listener_ = 0;

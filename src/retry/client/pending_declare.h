@@ -33,7 +33,7 @@ class PendingDeclare final : private BrokerListener {
   // Finishes with an error: the declare was not answered before `what`, e.g. the stop.
   void GiveUp(absl::StatusCode code, const char* what);
 
-  // The consumer's handler, if any, that made the call.
+  // Identifies the consumer whose handler made the call, if any.
   const WorkOrigin& origin() const { return origin_; }
 
   // After this, `done` is not called.

@@ -12,7 +12,7 @@
 namespace retryq {
 namespace {
 
-// Longer than any wait makes sense; a longer deadline is no deadline.
+// No caller waits longer than this; a longer deadline is no deadline.
 constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
 // How much later than its deadline a publish is answered if the loop runs.
 constexpr absl::Duration kLoopPatience = absl::Seconds(1);
@@ -91,7 +91,7 @@ absl::Status Publisher::PublishAndWait(OutgoingMessage message, PublishOptions o
           std::future_status::ready) {
     return absl::UnavailableError(
         "the event loop has not answered the publish in time; the message may still arrive; "
-        "remedy: see that the loop runs, and that no handler blocks it");
+        "remedy: check that the loop runs, and that no handler blocks it");
   }
   return result.get();
 }

@@ -17,7 +17,7 @@ namespace retryq {
 //
 // A queue whose lease is about to end can answer a declare and still be deleted. A lease is
 // therefore granted on the second answer, to a declare that was sent after the first answer. Then
-// each answer renews it. After a gap, it takes two answers again.
+// each answer renews it. After a gap, two answers are needed again.
 class ClassicLease final : public LeaseClock {
  public:
   ClassicLease(absl::Duration ttl, const DelayQueueOptions& options)

@@ -21,7 +21,7 @@
 namespace retryq {
 
 // The state of one delay queue in this client: its lease, the declares under way, and the callers
-// that wait for it. Decides what is due; DelayQueues does it.
+// that wait for it. Decides which action is due; DelayQueues carries it out.
 class DelayQueueEntry {
  public:
   using Waiter = std::function<void(absl::StatusOr<Lease>)>;
@@ -36,7 +36,8 @@ class DelayQueueEntry {
   const DelayRouteKey& key() const { return key_; }
   NameFamily family() const { return family_; }
   const std::string& name() const { return *name_; }
-  // Whether the queue has another name. False if only existing queues may be used.
+  // Whether the queue can be declared under another name. False if only existing queues may be
+  // used.
   bool CanBeRenamed() const { return family_ == NameFamily::kPlain && options_.declare; }
   DeclareParams declaration() const;
 
@@ -78,7 +79,7 @@ class DelayQueueEntry {
   // Whether the queue's epoch is over, so that another queue must be used.
   bool Over(absl::Duration now) const { return now >= clock_->over_at(); }
 
-  // Returns the lease for a publish now. `Allows` must be true.
+  // Returns the lease for a publish that is made now. `Allows` must be true.
   Lease Give(absl::Duration now);
 
   // Whether a declare is under way. There is never more than one at a time.
@@ -121,10 +122,10 @@ class DelayQueueEntry {
   std::uint64_t stand_in = 0;
 
  private:
-  // While the queue may hold messages, its lease is renewed without publishes.
+  // While the queue may contain messages, its lease is renewed even without publishes.
   bool MayHoldMessages() const;
   absl::Duration renewal_from() const;
-  // How long the callers wait for the declare under way.
+  // How long the callers have been waiting for the declare under way.
   absl::Duration patience_end() const;
 
   const std::uint64_t id_;

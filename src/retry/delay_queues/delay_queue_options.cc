@@ -102,7 +102,7 @@ absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions
   if (!options.declare) {
     if (longest_delay <= kMaxQueueLifetime) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(field, " must be at most 3650 days, as RabbitMQ takes no longer TTL, but is ",
+        absl::StrCat(field, " must be at most 3650 days, the longest TTL of RabbitMQ, but is ",
                      absl::FormatDuration(longest_delay)));
   }
   const absl::Duration stamp =

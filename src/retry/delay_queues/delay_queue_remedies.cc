@@ -24,7 +24,8 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
           "'configure', 'write' and 'read' on ", NamesWith(prefix), " and 'write' on ",
           dead_letter_exchange.empty() ? "'amq.default'" : InQuotes(dead_letter_exchange)));
     case absl::StatusCode::kFailedPrecondition:
-      return "something else has made a queue of that name: delete it, or choose another prefix";
+      return "another program has declared a queue of that name: delete it, or choose another "
+             "prefix";
     case absl::StatusCode::kNotFound:
       return "start the node that hosts the queue, or delete the queue";
     case absl::StatusCode::kAborted:
@@ -34,7 +35,7 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
     case absl::StatusCode::kInvalidArgument:
       return "choose a shorter prefix";
     default:
-      return "it is tried again";
+      return "none: retryq tries again";
   }
 }
 
@@ -42,7 +43,7 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
 
 std::string RemedyForLimit() {
   return "raise the limit (rabbitmqctl set_vhost_limits: max-queues; cluster_queue_limit, "
-         "cluster_exchange_limit), or delete queues that nobody needs";
+         "cluster_exchange_limit), or delete unused queues";
 }
 
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail) {
@@ -54,15 +55,15 @@ std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_vie
                           "; remedy: give all clients of this vhost and prefix the same work "
                           "exchange, windows and margin, or give this one a prefix of its own");
     case RenameCause::kNodeDown:
-      return absl::StrCat(what, "which the broker knows and does not find", text,
+      return absl::StrCat(what, "whose node the broker cannot reach", text,
                           "; remedy: start the node that hosts it, or delete it");
     case RenameCause::kTooSlow:
       return absl::StrCat(what, "whose declare took over 5 s", text,
                           "; remedy: check the node that hosts it, which may be down");
     case RenameCause::kSilent:
-      return absl::StrCat(what, "whose confirms stay out", text,
-                          "; remedy: delete it once it is empty, as a quorum queue may never elect "
-                          "a leader again after its broker was killed just when it was made");
+      return absl::StrCat(what, "whose confirms do not arrive", text,
+                          "; remedy: delete it once it is empty: a quorum queue may never elect a "
+                          "leader again if its broker was killed right after its declare");
     case RenameCause::kNacked:
       break;
   }
@@ -83,13 +84,13 @@ absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
   const std::string remedy = absl::IsPermissionDenied(refusal)
                                  ? GrantRemedy(absl::StrCat("'read' on ", NamesWith(prefix)))
                                  : std::string(
-                                       "have a user who may configure the broker import what "
-                                       "`retryq plan --definitions --queue QUEUE` "
-                                       "prints for this policy, or let this client declare");
+                                       "import the output of `retryq plan --definitions "
+                                       "--queue QUEUE` for this policy, as a user with configure "
+                                       "permission, or let this client declare");
   return absl::Status(refusal.code(),
                       absl::StrCat("delay queue ", InQuotes(name), " cannot be used",
                                    InBrackets(std::string(refusal.message())),
-                                   ", and nothing is declared; remedy: ", remedy));
+                                   ", and this client declares nothing; remedy: ", remedy));
 }
 
 std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
@@ -104,8 +105,8 @@ std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
 
 std::string WhyBroken(std::string_view name, std::string_view detail) {
   return absl::StrCat(InQuotes(name), " was deleted before its lease ended", InBrackets(detail),
-                      "; remedy: let nobody delete it or its exchange, and no policy shorten its "
-                      "'expires' (rabbitmqctl list_policies, list_operator_policies)");
+                      "; remedy: find out who deletes it or its exchange, or which policy shortens "
+                      "its 'expires' (rabbitmqctl list_policies, list_operator_policies)");
 }
 
 }  // namespace retryq

@@ -26,7 +26,8 @@ constexpr std::size_t kMaxRenamedRoutes = 1024;
 constexpr absl::Duration kFirstDeclarePause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestDeclarePause = absl::Seconds(30);
 
-// Number of refused routes that are remembered. Those whose pause is not over are kept beyond it.
+// Number of refused routes that are remembered. Beyond this number, only those whose pause is not
+// over are kept.
 constexpr std::size_t kMaxRefusedRoutes = 1024;
 
 }  // namespace
@@ -278,8 +279,9 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
   FailWaiters(waiters, why);
 }
 
-// Switches to the hashed name, together with the callers that wait. That is reported and remembered
-// only after it has worked, because a declare also takes too long if the network stalls.
+// Switches to the hashed name, together with the callers that wait. The hashed name is reported and
+// remembered only after its declare has succeeded, because a declare also takes too long if the
+// network stalls.
 void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
   Entry& hashed = MakeCurrent(entry.key().route(), NameFamily::kHashed);
   hashed.renamed_because = WhyRenamed(cause, entry.name(), detail);

@@ -18,7 +18,7 @@
 
 namespace retryq {
 
-// Permits one publish into a delay queue, at the time at which it is returned.
+// Permits one publish to a delay queue, right after it is returned.
 struct Lease {
   std::shared_ptr<const std::string> name;  // of the queue, and of the exchange to publish to
   std::uint64_t entry = 0;                  // id of the cache entry …
@@ -65,11 +65,13 @@ class DelayQueues {
   // lost, …), with the queue's name and the remedy; the caller decides when to try again.
   void Acquire(const DelayRoute& route, std::function<void(absl::StatusOr<Lease>)> done);
 
-  // How long the caller must not ask for this queue, because the broker has refused it, or closed
-  // the connection while it was declared. The time grows with each refusal, and applies to all
-  // messages for the queue, so that many messages do not ask more often than one. Zero: ask now.
+  // How long callers must not call `Acquire` for this queue, because the broker has refused it, or
+  // closed the connection while it was declared. The time grows with each refusal, and applies to
+  // all messages for the queue, so that many messages cause no more declares than one. Zero: call
+  // it now.
   absl::Duration RefusedFor(const DelayRoute& route) const;
-  // At a stop, there is no time to wait: each refused queue may be asked for once more now.
+  // Call it at a stop, when there is no time to wait: `Acquire` may be called once more for each
+  // refused queue.
   void RetryNow();
 
   // Whether a confirm that arrives now counts for a message published under `lease`: the lease was
@@ -78,19 +80,19 @@ class DelayQueues {
   // The same for a confirm that arrived at `now`, since boot.
   bool Covers(const Lease& lease, absl::Duration now) const;
 
-  // To be called when a copy published under `lease` was returned, or its exchange did not exist.
-  // If the lease still covers, kLeaseBroken is reported: the queue was deleted. The queue is
-  // declared again at its next use, and nothing published under the lease is covered any more.
+  // Call it when a copy published under `lease` was returned, or its exchange did not exist. If the
+  // lease was still valid, the queue was deleted, which is reported as kLeaseBroken. The queue is
+  // declared again at its next use, and the lease covers no earlier publish any more.
   void Broken(const Lease& lease, std::string_view why);
 
-  // To be called when the broker nacks a publish under a valid lease. If the queue's length is
-  // limited, the queue is assumed to be full, and stays in use; returns an explanation for people.
-  // Else its node is assumed to have a problem, and the next use is of the hashed name; returns
+  // Call it when the broker nacks a publish under a valid lease. If the queue's length is limited,
+  // the queue is assumed to be full, and stays in use; returns an explanation for people. Otherwise
+  // its node is assumed to have a problem, and the hashed name is used from now on; returns
   // nullopt. Other messages published under the lease stay covered.
   std::optional<std::string> Nacked(const Lease& lease);
 
-  // To be called when the broker answers, but does not send confirms for this route: from now on
-  // only the hashed name is used.
+  // Call it when the broker answers, but does not send confirms for this route: from now on only
+  // the hashed name is used.
   void Avoid(const DelayRoute& route);
 
   // Forgets all leases, because the connection was lost, or a channel error made them uncertain.

@@ -7,9 +7,9 @@
 
 namespace retryq {
 
-// Determines from the answered declares of a queue when it may be used. All times are since boot.
-// The kinds of queues differ in their times: see ClassicLease and QuorumLease. They are computed at
-// each answer, and looked up for each message.
+// Determines when a queue may be used, from the answers to its declares. All times are since boot.
+// The kinds of queues differ in their times: see ClassicLease and QuorumLease. These times are
+// computed at each answer, and compared for each message.
 class LeaseClock {
  public:
   virtual ~LeaseClock() = default;
@@ -20,10 +20,11 @@ class LeaseClock {
     kRenewed,  // the same lease, for its whole length again
   };
 
-  // To be called when declares sent at `sent_at`, after any earlier answer, have been answered.
+  // Call it when declares that were sent at `sent_at`, after any earlier answer, have been
+  // answered.
   virtual Answer Answered(absl::Duration sent_at, absl::Duration now) = 0;
 
-  // To be called when the queue turns out to be gone or different, despite earlier answers.
+  // Call it when the queue turns out to be gone or different, despite earlier answers.
   virtual void Break() { granted_ = false; }
 
   bool granted() const { return granted_; }
@@ -50,7 +51,7 @@ class LeaseClock {
   absl::Duration renewal_due() const { return times_.renewal_due; }
   // From when declares no longer give a lease, so that another queue must be used.
   absl::Duration over_at() const { return times_.over_at; }
-  // When the broker has deleted the queue at the latest, so that its entry can be removed.
+  // The latest time at which the broker deletes the queue; then its entry can be removed.
   absl::Duration end() const { return times_.end; }
   // From when the queue may be published to, once there is a lease.
   absl::Duration usable_from() const { return times_.usable_from; }

@@ -9,15 +9,15 @@
 
 namespace retryq {
 
-// For the quorum queues of one TTL, time is divided into epochs. Each epoch publishes to another
-// queue, because no declare keeps a quorum queue alive.
+// For the quorum queues of one TTL, time is divided into epochs. In each epoch retryq publishes to
+// another queue, because no declare renews the lease of a quorum queue.
 struct Epoch {
   // Counted from the Unix epoch, so that all workers agree.
   std::int64_t number = 0;
   absl::Duration ends = absl::InfiniteDuration();  // by the boot clock
 
   // Returns the present epoch. Both clocks must be read at the same moment; later steps of the wall
-  // clock do not count.
+  // clock have no effect.
   static Epoch At(absl::Time wall, absl::Duration since_boot, absl::Duration ttl,
                   const DelayQueueOptions& options) {
     const absl::Duration length = EpochLength(ttl, options);

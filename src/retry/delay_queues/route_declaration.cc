@@ -38,7 +38,8 @@ amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options,
     arguments.Set(kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options)));
   }
   arguments.Set("x-dead-letter-exchange", route.dead_letter_exchange);
-  // The delay queue keeps a message until the work queue has it. That requires reject-publish.
+  // With these arguments the delay queue keeps a message until the work queue has it; the strategy
+  // requires reject-publish.
   if (quorum) arguments.Set("x-dead-letter-strategy", "at-least-once");
   // A policy with reject-publish-dlx sends each copy that it nacks to the work queue, too, which
   // makes one message more. The argument wins over the policy. A nack changes to the hashed name.

@@ -25,10 +25,10 @@ enum class NameFamily {
 // must not delay those of another.
 bool HasOwnDelayQueues(const DelayQueueOptions& options);
 
-// From 4.0 on, quorum queues deliver and expire messages of higher priority first (F63). Messages
-// of other levels would delay messages that are due, so each level has a delay queue of its own.
-// Returns the level of a message in a broker of this version; nullopt if the priority makes no
-// difference, or nothing may be declared.
+// From 4.0 on, quorum queues deliver and expire messages of higher priority first (F63). In a
+// shared queue, messages of one level would delay due messages of another level, so each level has
+// its own delay queue. Returns the level of a message in a broker of this version; nullopt if the
+// priority makes no difference, or nothing may be declared.
 std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,
                                           const BrokerVersion& version,
                                           const DelayQueueOptions& options);
@@ -64,8 +64,8 @@ struct QuorumSlot {
 // Returns the declaration for a route: the queue with its arguments, and the fanout exchange of the
 // same name. It depends only on the parameters, so all processes, platforms and versions agree on
 // the names. `slot` is for quorum queues. The epoch is stamped on x-expires: a queue that is left
-// from another epoch then refuses the declare (406), and gets no messages that it would not
-// outlive.
+// from another epoch then refuses the declare (406), so retryq publishes no messages to it that
+// would be deleted with it.
 DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
                                     NameFamily family, const QuorumSlot& slot = {});
 

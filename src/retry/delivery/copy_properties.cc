@@ -10,15 +10,16 @@ namespace retryq {
 namespace {
 
 // The pseudo-queue for RPC replies. The broker refuses it from a channel that does not consume from
-// it; otherwise it appends a name. Without that name, which AMQP 1.0 allows, it leads nowhere.
+// it; otherwise it appends a name. AMQP 1.0 allows it without that name; a reply to it reaches no
+// client.
 constexpr std::string_view kDirectReplyTo = "amq.rabbitmq.reply-to";
 
 // The properties that a copy keeps on its path. It never keeps a queue's counts (x-delivery-count,
 // x-acquired-count).
 struct Guards {
   bool mode;        // the delivery mode; if not kept, the copy is persistent
-  bool expiration;  // it would end a delay early, or expire the message in the parked queue
-  bool deaths;      // x-death and related headers, which the broker takes for a cycle (F14)
+  bool expiration;  // it would end a delay early, or the message would expire in the parked queue
+  bool deaths;      // x-death and related headers, which the broker would treat as a cycle (F14)
   bool sender;      // user-id, CC, BCC and a direct reply-to, which are refused or change the route
 };
 
@@ -49,8 +50,8 @@ bool StaysOfRetrying(std::string_view name, CopyPath path) {
     case CopyPath::kEdit:
       return name == kRetryIdHeader;
     case CopyPath::kRelease:
-      // Without the delay: the message has not waited for it, so it must not look early, or as if
-      // it had to wait for the rest.
+      // Omits the headers about the delay: the message was released before its delay was over, and
+      // a consumer must handle it at once.
       return name != kRetryNotBeforeHeader && name != kRetryDelayHeader &&
              name != kRetryRemainingHeader && name != kRetryParkedHeader;
     case CopyPath::kUnchanged:
@@ -85,14 +86,15 @@ void AssignCopyProperties(const amqp::Properties& properties, CopyPath path, std
   const auto stays = [&](const amqp::FieldView& field) {
     const std::string_view name = field.name;
     if (IsRetryHeader(name, whose)) {
-      // If the message has this id anyway, the header would look like the application's.
+      // If the message-id is the same id, the header would look like a header of the application.
       if (path == CopyPath::kReplay && name == kRetryIdHeader &&
           field.AsString() == properties.message_id) {
         return false;
       }
       return StaysOfRetrying(name, path);
     }
-    // The application's own headers would be taken for those that the copy adds.
+    // Omits the application's headers of these names, which would be confused with those that the
+    // copy adds.
     if (path == CopyPath::kRetry && IsRetryHeader(name)) return false;
     if (IsDeathHeader(name)) return guards.deaths;
     if (IsRoutingHeader(name)) return guards.sender;

@@ -9,12 +9,12 @@
 
 namespace retryq {
 
-// Determines whether requeueing a message of one queue would count as a failure of it.
+// Determines whether the broker would count a requeue of a message of this queue as a failure.
 class CountedReturns {
  public:
   explicit CountedReturns(CountRedeliveries which) : which_(which) {}
 
-  // To be called for each delivery: its headers show how its queue counts.
+  // Call it for each delivery: the headers show how the queue counts.
   void Learn(const DeliveryFacts& facts) {
     if (!facts.redelivered) return;
     seen_ = facts.acquired_count > 0 ? Seen::kAcquiredCount
@@ -22,7 +22,7 @@ class CountedReturns {
                                      : Seen::kNothing;
   }
 
-  // To be called when it is known whether the queue counts deliveries.
+  // Call it when it is known whether the queue counts deliveries.
   void LearnWhetherCounts(bool counts) { counts_ = counts; }
   std::optional<bool> counts() const { return counts_; }
 
@@ -32,8 +32,9 @@ class CountedReturns {
  private:
   const CountRedeliveries which_;
   std::optional<bool> counts_;
-  // kNoCount: a redelivery without any count, as a quorum queue never makes. kAcquiredCount: a
-  // redelivery with `x-acquired-count`, as queues before 4.3 never make.
+  // kNoCount: a redelivery without any count, which never comes from a quorum queue.
+  // kAcquiredCount: a redelivery with `x-acquired-count`, which never comes from a queue before
+  // 4.3.
   enum class Seen { kNothing, kNoCount, kAcquiredCount } seen_ = Seen::kNothing;
 };
 

@@ -100,14 +100,13 @@ Delivery::History ReadHistory(const HeaderFields& fields, const amqp::Message& m
   return history;
 }
 
-// On a first delivery, the count came with the message: 4.0 passes on what the publisher has
-// written.
+// On a first delivery, the publisher has set the count: 4.0 delivers the publisher's header.
 Redeliveries CountRedelivered(const DeliveryFacts& facts, CountRedeliveries which) {
   if (which == CountRedeliveries::kNever || !facts.redelivered) return {};
   if (const std::int64_t count = facts.delivery_count.value_or(0); count > 0) {
     return {.count = static_cast<std::uint64_t>(count), .broker_counts = true};
   }
-  // From 4.3 on, this means that the message was only requeued.
+  // From 4.3 on, this means that the message was requeued and has not failed.
   if (facts.acquired_count > 0) return {};
   if (which == CountRedeliveries::kAlways) return {.count = 1, .broker_counts = false};
   return {};
@@ -236,7 +235,7 @@ std::vector<QueueFailures> FailuresBesides(const HeaderFields& fields) {
   return all;
 }
 
-// Returns the failures in the consumer's queue.
+// Returns how often the message has failed in the consumer's queue.
 std::uint64_t OwnFailuresBesides(const HeaderFields& fields, const RetrierOptions& options,
                                  bool last_copy_is_ours) {
   if (!fields.elsewhere && (!fields.death || !Rejects(options.retry))) return 0;
@@ -322,7 +321,8 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   facts.history.failures =
       std::max(facts.history.failures, CountEarlierFailures(fields, options, /*redeliveries_count=*/
                                                             redeliveries.broker_counts));
-  // A message that came back has been handled since its delay, which is therefore over.
+  // A message that another queue returned has been handled since its delay, which is therefore
+  // over.
   if (!facts.came_back && (facts.history.remaining || facts.history.not_before)) {
     facts.read_at = clock.Now();
     facts.left = RemainingDelay(facts.history, facts.read_at);
@@ -395,18 +395,18 @@ std::string WhyEarly(const EarlyReturn& early) {
   const std::string how_early =
       absl::FormatDuration(absl::Trunc(early.early, absl::Milliseconds(1)));
   if (early.reason == "maxlen") {
-    return absl::StrCat("'", early.delay_queue, "' is limited in length and let a message go ",
+    return absl::StrCat("'", early.delay_queue, "' is limited in length and released a message ",
                         how_early, " early", kEarlyRemedy);
   }
-  // Before 4.3, a quorum queue counts each look at a message as a delivery.
+  // Before 4.3, a quorum queue counts each read of a message as a delivery.
   if (early.reason == "delivery_limit") {
-    return absl::StrCat("'", early.delay_queue, "' let a message go ", how_early,
-                        " early, as it was looked at more often than its delivery limit allows; "
-                        "remedy: look less often (retryq waiting, the management UI), or a policy "
-                        "with delivery-limit -1 for delay queues");
+    return absl::StrCat("'", early.delay_queue, "' released a message ", how_early,
+                        " early, because it was read more often than the delivery limit allows; "
+                        "remedy: read it less often (retryq waiting, the management UI), or set a "
+                        "policy with delivery-limit -1 for delay queues");
   }
-  return absl::StrCat("'", early.delay_queue, "' let a message go ", how_early, " early",
-                      kEarlyRemedy, "; and see that the workers' clocks agree");
+  return absl::StrCat("'", early.delay_queue, "' released a message ", how_early, " early",
+                      kEarlyRemedy, "; and check that the workers' clocks agree");
 }
 
 std::vector<Death> ReadDeaths(const amqp::Message& message) {

@@ -27,22 +27,22 @@ inline std::uint64_t SaturatingSum(std::uint64_t a, std::uint64_t b) {
   return a >= kMostCounted || b >= kMostCounted - a ? kMostCounted : a + b;
 }
 
-// Earlier deliveries of the message that were not settled, as far as they count.
+// The earlier deliveries of the message that were not settled and that count.
 struct Redeliveries {
   std::uint64_t count = 0;
   // Whether the broker keeps the count. Else it only reports that there was at least one.
   bool broker_counts = false;
-  // How many of them exceeded the consumer timeout, as far as that is known.
+  // The known number of them that exceeded the consumer timeout.
   std::uint64_t timed_out = 0;
 };
 
-// Returns the error that redeliveries are treated as.
+// Returns the error of a handler that would have the same effect as these redeliveries.
 absl::Status WhyUnsettled(const Redeliveries& redeliveries);
 
 // A message that left its delay queue too soon. The arguments of the queue forbid that, but a
 // policy or an operator policy may override them, which the broker does not report: `message-ttl`
 // expires messages early, `max-length` drops them from the head (F29 in doc/rabbitmq_facts.md).
-// Looking at messages in a quorum queue requeues them, which can exceed its delivery limit.
+// Reading messages in a quorum queue requeues them, which can exceed its delivery limit.
 struct EarlyReturn {
   std::string delay_queue;
   std::string reason;                            // of its dead-lettering
@@ -52,7 +52,7 @@ struct EarlyReturn {
   bool reported = false;                         // whether it is reported
 };
 
-// Everything known of a delivery when it arrives.
+// Everything that is known about a delivery when it arrives.
 struct DeliveryFacts {
   // What the message's `x-retry-…` headers state about its failures so far (see RetryHeaders). They
   // count if `x-retry-queue` is the consumer's queue or a former name of it, or if retries are
@@ -69,15 +69,15 @@ struct DeliveryFacts {
   // point into the message.
   Delivery::History history;
 
-  // `history.failures` includes failures that other queues have brought back: the consumer's
-  // retries of the message ended before, or the consumer of another queue has copied it since. The
-  // limits of the options then apply before the handler is called.
+  // `history.failures` includes failures that other queues have brought back: the consumer has
+  // given up the message before, or the consumer of another queue has copied it since. In this case
+  // the limits of the options apply before the handler is called.
   bool came_back = false;
   // The part of `history.failures` that the message's headers will also state when it is delivered
   // from this queue again.
   std::uint64_t stated_failures = 0;
 
-  // Zero if some of its delay is left: no worker has handled it yet.
+  // Zero if part of its delay is left, because then no worker has handled it yet.
   Redeliveries redeliveries;
 
   // The rest of its delay, in whole milliseconds; zero if it is due.
@@ -92,8 +92,9 @@ struct DeliveryFacts {
   bool near_delivery_limit = false;
 
   // The message comes from a delay queue into which the consumer of another queue has published it:
-  // a named work exchange has routed it here too, although this queue has had it before. Never set
-  // with RetrierOptions::share_retries: then `history` is that of the other queue.
+  // a named work exchange has also routed it to this queue, which has already delivered the
+  // original. Never set with RetrierOptions::share_retries: then `history` is that of the other
+  // queue.
   bool others_retry = false;
 
   // amqp::Message::left_out.
@@ -110,9 +111,9 @@ struct DeliveryFacts {
   absl::Time read_at = {};
 };
 
-// Whether there are any facts to read, or decisions to make, before the handler is called. If not,
-// the message arrives for the first time, and comes straight from its publisher: its history is its
-// exchange and its routing key.
+// Whether facts must be read, or decisions made, before the handler is called. If not, the message
+// arrives for the first time, directly from its publisher: its history is its exchange and its
+// routing key.
 inline bool HasHistory(const amqp::Message& message) {
   return message.properties.headers.has_value() || message.redelivered || message.left_out > 0;
 }
@@ -131,18 +132,19 @@ std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions
 // zero if it is due.
 //
 // The rest is limited by the clock, so that time spent in the backlog of a work queue counts. It is
-// also limited by the rest stated when the message entered that queue. Workers whose clocks differ
-// can therefore make a message early or late by the difference, but cannot delay it forever.
+// also limited by the rest that was stated when the message entered that queue. So if the clocks of
+// workers differ, a message can be early or late by the difference, but is never delayed forever.
 absl::Duration RemainingDelay(const Delivery::History& history, absl::Time now);
 
 // Returns how much too soon the message left its delay queue; nullopt if it left in time, or does
-// not come from a delay queue. If it needs several delay queues, each has a time of its own.
+// not come from a delay queue. If the message needs several delay queues, the time in each of them
+// is checked separately.
 //
 // The queue may have been early, or the publishing worker's clock ahead of this one; that cannot be
-// told apart. The rest of the delay by this clock is waited for, with two exceptions: it is
-// impossible, because by this clock the message was published in the future; or it is more than a
-// second and at most a twentieth of the delay. Workers whose clocks differ therefore make a message
-// late by at most the difference, and by at most its delay. An early return that is within these
+// told apart. The consumer waits for the rest of the delay by this clock, except in two cases: by
+// this clock the message was published in the future, so the rest is wrong; or the rest is more
+// than a second and at most a twentieth of the delay. So if the clocks of workers differ, a message
+// is late by at most the difference, and by at most its delay. An early return that is within these
 // tolerances is not reported either.
 std::optional<EarlyReturn> FindEarlyReturn(const Delivery::History& history,
                                            const amqp::Message& message, absl::Time now);

@@ -7,8 +7,8 @@ namespace {
 
 // Follows a path into nested tables, with keys separated by dots: RetryOptions::earlier_counts.
 // `Consider` is called for all fields of a table, and keeps the field to follow: the one with the
-// longest name that the path begins with; of several with that name, the first. If the name is the
-// whole path, the field is the result; otherwise it must be a table.
+// longest name that is a prefix of the path; of several with that name, the first. If the name is
+// the whole path, the field is the result; otherwise it must be a table.
 class PathStep {
  public:
   void Consider(const amqp::FieldView& field, std::string_view path) {

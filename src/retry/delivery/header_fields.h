@@ -15,7 +15,7 @@
 
 namespace retryq {
 
-// A header of a message; nullopt if the message does not have it.
+// A header of a message; nullopt if it is missing.
 using HeaderField = std::optional<amqp::FieldView>;
 
 // The headers of a message that state its history, found in one walk. Of headers with the same

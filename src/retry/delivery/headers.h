@@ -12,8 +12,8 @@
 
 namespace retryq {
 
-// How many queues `x-retry-elsewhere` counts apart; the entry "" has the largest count of those
-// left out.
+// The number of queues that `x-retry-elsewhere` counts separately; the entry "" has the largest
+// count of the other queues.
 inline constexpr std::size_t kMostQueuesElsewhere = 16;
 
 // Who has set the `x-retry-…` headers of a message. An application may use these names itself.
@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostQueuesElsewhere = 16;
 // are present, with their types.
 enum class RetryHeaders {
   kForeign,   // set by the application, or absent
-  kReplayed,  // by parked replay or edit: an id made by retryq, or any with `x-retry-edited`
+  kReplayed,  // by parked replay or edit: an id that retryq made, or any id with `x-retry-edited`
   kDelayed,   // published with a delay, on its way through several delay queues: id, delay,
               // not-before and remaining
   kCopied,    // a copy: count, queue, exchange, routing-key and id, perhaps others

@@ -10,10 +10,10 @@
 
 namespace retryq {
 
-// The history that a parked or waiting message states, whichever queue it failed in: for programs
-// that show such messages. (`ReadFacts` is for consumers, and counts only what concerns their
-// queue.) Values that `HeaderFields` does not accept, and headers that the application has set
-// itself (see RetryHeaders), are absent. The views point into the message.
+// The history in the headers of a parked or waiting message, for programs that show it, whichever
+// queue it failed in. (`ReadFacts` is for consumers, and counts only what concerns their queue.)
+// Values that `HeaderFields` does not accept, and headers that the application has set itself (see
+// RetryHeaders), are absent. The views point into the message.
 struct MessageHistory {
   explicit MessageHistory(const amqp::Message& message);
 

@@ -15,7 +15,7 @@ namespace {
 struct Identity {
   std::uint64_t hash;
   bool has_id;
-  std::int64_t failures;  // that its copy states
+  std::int64_t failures;  // in the headers of its copy
 };
 
 // A message with an id is identified by it in all its copies. A message without an id is identified

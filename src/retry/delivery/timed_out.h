@@ -11,13 +11,13 @@
 namespace retryq {
 
 // The messages whose handler exceeded the broker's consumer timeout. From 4.3 on the broker does
-// not count that as a failure (F42 in doc/rabbitmq_facts.md): only `x-acquired-count` grows by one,
-// as for every message that is requeued. The consumer therefore remembers the message until it is
-// delivered again.
+// not count that as a failure (F42 in doc/rabbitmq_facts.md): like every requeue, it only increases
+// `x-acquired-count` by one. The consumer therefore remembers the message until it is delivered
+// again.
 //
 // A message is recognized by its id and its content, because nothing else identifies it in a later
-// delivery. It must have been returned uncounted since, or be a later copy of the message with that
-// id. Beyond kMost messages, the oldest are forgotten.
+// delivery. The later delivery must have been returned uncounted since, or be a later copy of the
+// message with that id. Beyond kMost messages, the oldest are forgotten.
 class TimedOut {
  public:
   static constexpr std::size_t kMost = 4096;
@@ -29,8 +29,9 @@ class TimedOut {
   std::uint64_t Take(const amqp::Message& message);
 
   // The opposite case: the broker has closed the connection because it failed on a message (F73).
-  // It counts that as a failure of every other delivery to this consumer, including those that have
-  // not arrived. `ignored_failures` is the number of counted failures that may be due to that.
+  // The broker counts the closed connection as a failure of every other delivery to this consumer,
+  // including those that have not arrived. `ignored_failures` is the number of counted failures
+  // that may be due to that.
   void IgnoreFailure() { ++ignored_failures_; }
   std::uint64_t ignored_failures() const { return ignored_failures_; }
 
@@ -38,7 +39,7 @@ class TimedOut {
 
  private:
   struct Known {
-    std::int64_t failures = 0;   // that its copy states
+    std::int64_t failures = 0;   // in the headers of its copy
     std::int64_t uncounted = 0;  // uncounted returns of that copy, before the last timeout
     std::uint64_t times = 0;
   };

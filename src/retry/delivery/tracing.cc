@@ -33,7 +33,7 @@ bool TraceHeaders::Set(std::string_view name, std::string_view value) {
   return true;
 }
 
-// Here, so that the shared library has the types of the interfaces.
+// Defined here, so that the shared library contains the type information of the interfaces.
 AttemptTrace::~AttemptTrace() = default;
 PublishTrace::~PublishTrace() = default;
 Tracer::~Tracer() = default;

@@ -36,7 +36,7 @@ void CheckTogether(const BackoffOptions& options, const std::string& field,
   if (options.jitter_kind != JitterKind::kDecorrelated) return;
   constexpr char kKind[] = ".jitter_kind = kDecorrelated";
   constexpr char kWhy[] = "each delay follows from the one before";
-  exclude(options.jitter != 0.0, kKind, ".jitter", "it takes no fraction");
+  exclude(options.jitter != 0.0, kKind, ".jitter", "it uses no fraction");
   exclude(linear, kKind, ".growth = kLinear", kWhy);
   exclude(listed, kKind, ".delays", kWhy);
   exclude(options.function != nullptr, kKind, ".function", kWhy);
@@ -48,8 +48,9 @@ std::int64_t MillisRoundedUp(absl::Duration duration) {
 
 // Returns base · factor^failures in milliseconds, rounded up; infinite if it is too large.
 //
-// A factor means the decimal that it was written as, from which a double differs by up to half an
-// ulp, and its nth power by n times as much. Without this tolerance 1 s · 1.1^3 would be 1332 ms.
+// A factor stands for the decimal number that was written. The double differs from it by up to half
+// an ulp, and the nth power of the double by n times as much. Without this tolerance 1 s · 1.1^3
+// would be 1332 ms.
 double ExponentialMillis(const BackoffOptions& options, std::uint64_t failures) {
   constexpr double kHalfUlp = std::numeric_limits<double>::epsilon() / 2;
   constexpr double kMostTolerance = 1e-12;

@@ -25,7 +25,7 @@ absl::Status Validate(const BreakerOptions& options) {
     errors.push_back(
         absl::StrCat("breaker.calls must be 1 to ", kMostCalls, ", but is ", options.calls));
   }
-  if (!(options.ratio > 0 && options.ratio <= 1)) {  // NaN is neither
+  if (!(options.ratio > 0 && options.ratio <= 1)) {  // comparisons with NaN are false
     errors.push_back(
         absl::StrCat("breaker.ratio must be above 0 and at most 1, but is ", options.ratio));
   }
@@ -79,7 +79,7 @@ void Breaker::Count(bool failed) {
   next_ = (next_ + 1) % failed_.size();
 }
 
-// Calls that were counted before do not count for the time after the pause.
+// After the pause, earlier calls no longer count.
 void Breaker::Open(absl::Duration now) {
   state_ = State::kOpen;
   open_until_ = now + options_.pause;

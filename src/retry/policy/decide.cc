@@ -81,7 +81,8 @@ const ErrorRule* RuleFor(const RetryOptions& options, const absl::Status& error)
   return nullptr;
 }
 
-// The terms for one error: those of the first rule that matches it, completed by the options.
+// The policy for one error: the first rule that matches it; fields that the rule does not set come
+// from the options.
 struct Terms {
   const BackoffOptions& backoff;
   std::uint64_t max_attempts;
@@ -104,8 +105,8 @@ bool TooLate(const RetryOptions& options, absl::Duration age, absl::Duration del
   return LimitsAge(options) && age + delay > options.max_age;
 }
 
-// Whether a message that has come back to its queue is already beyond the limits. If it were
-// rejected again, it could come back forever.
+// Whether a message that returned to its queue is already beyond the limits. If it were rejected
+// again, it could return forever.
 bool GivesUpBefore(const RetryOptions& options, const DeliveryFacts& facts) {
   const std::uint64_t failures = facts.history.failures;
   if (options.max_attempts != 0 && failures >= options.max_attempts) return true;
@@ -114,7 +115,7 @@ bool GivesUpBefore(const RetryOptions& options, const DeliveryFacts& facts) {
                  absl::ZeroDuration());
 }
 
-// Decides for a retry after `step.delay`, or for the end of the retries.
+// Decides between a retry after `step.delay` and giving up.
 void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
                        absl::Time now, const Terms& terms, Step& step) {
   const bool too_often = TooOften(terms, history.failures);
@@ -130,13 +131,13 @@ void RetryWithinLimits(const RetryOptions& options, const Delivery::History& his
   step.reason = absl::StrCat(
       "gave up after ", calls, calls == 1 ? " attempt" : " attempts",
       too_often ? ""
-                : absl::StrCat(", as the next would start more than ",
+                : absl::StrCat(", because the next would start more than ",
                                absl::FormatDuration(options.max_age), " after the first failure"),
       ": ", step.error);
 }
 
-// Decides for a snooze of `step.delay`, or for the end of the retries. A snooze is not a failure,
-// but counts towards the age of a message that has failed before.
+// Decides between a snooze of `step.delay` and giving up. A snooze is not a failure, but counts
+// towards the age of a message that has failed before.
 void SnoozeWithinAge(const RetryOptions& options, const Delivery::History& history, absl::Time now,
                      const absl::Status& why, Step& step) {
   step.kind = Kind::kSnooze;
@@ -146,7 +147,7 @@ void SnoozeWithinAge(const RetryOptions& options, const Delivery::History& histo
   step.kind = KindOf(options.on_limit);
   step.delay = absl::ZeroDuration();
   step.reason =
-      absl::StrCat("gave up, as it would come back more than ",
+      absl::StrCat("gave up, because it would return more than ",
                    absl::FormatDuration(options.max_age), " after the first failure: ", step.error);
 }
 
@@ -170,7 +171,7 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
     step.kind = KindOf(options_.on_limit);
     step.first_failure = FirstFailure(facts.history, facts.read_at);
     step.error = step.reason = absl::StrCat("its body of ", facts.left_out,
-                                            " bytes exceeds max_body, or the memory that there is");
+                                            " bytes exceeds max_body, or the available memory");
     return step;
   }
   const bool is_early = facts.early && facts.early->left > absl::ZeroDuration();
@@ -181,7 +182,7 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
     step.delay = facts.left - pause;
     step.pause = pause;
     step.first_failure = facts.history.first_failure.value_or(facts.read_at);
-    step.error = "it could not be sent on for the rest of its delay";
+    step.error = "it could not be forwarded for the rest of its delay";
     return step;
   }
   if (facts.came_back && GivesUpBefore(options_, facts)) {
@@ -189,10 +190,10 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
     if (step.kind == Kind::kPark) step.pause = kShortestRound;
     step.failures -= 1;  // the step ends with the last failure
     step.first_failure = FirstFailure(facts.history, facts.read_at);
-    step.error = facts.history.last_error.empty() ? "another queue has brought it back"
+    step.error = facts.history.last_error.empty() ? "another queue has returned it"
                                                   : std::string(facts.history.last_error);
     step.reason = absl::StrCat("gave up after ", facts.history.failures,
-                               " attempts, as it came back to its queue: ", step.error);
+                               " attempts, when it returned to its queue: ", step.error);
     return step;
   }
   if (facts.redeliveries.count > 0) {
@@ -203,7 +204,7 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
   if (facts.near_delivery_limit) {
     step.kind = Kind::kMove;
     step.first_failure = facts.history.first_failure.value_or(facts.read_at);
-    step.error = "the broker delivers it again and again, and nobody settles it";
+    step.error = "the broker keeps redelivering it, and no worker settles it";
     return step;
   }
   if (facts.left > absl::ZeroDuration()) {

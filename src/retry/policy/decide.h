@@ -41,10 +41,11 @@ struct Step {
   // kRetry, kSnooze, kWait, kForward: the delay in whole milliseconds, above zero.
   absl::Duration delay = absl::ZeroDuration();
 
-  // kForward, kPark: how long it waits here first, because it came back: see kShortestRound.
+  // kForward, kPark: how long the message waits in this consumer first, because it returned too
+  // soon: see kShortestRound.
   absl::Duration pause = absl::ZeroDuration();
 
-  // When it arrives: the failures before this step, including redeliveries that count. Becomes
+  // On arrival: the failures before this step, including redeliveries that count. Becomes
   // `Delivery::attempt`.
   std::uint64_t failures = 0;
 
@@ -86,17 +87,17 @@ struct Step {
 };
 
 // A message that leaves its delay queue too soon is published to a delay queue again for the rest
-// of its delay, at most once in this time. If it comes sooner, it waits here first. So does a
-// message that comes back beyond its limits before it is parked again: the parked queue itself may
-// lead back.
+// of its delay, at most once in this time. If it returns sooner, it waits in this consumer first. A
+// message that returns beyond its limits also waits before it is parked again, because the parked
+// queue itself may dead-letter to the work queue.
 inline constexpr absl::Duration kShortestRound = absl::Seconds(1);
 
-// Decides what happens to a delivery. A decision depends only on the facts of the delivery, the
+// Decides the next step of a delivery. A decision depends only on the facts of the delivery, the
 // handler's outcome, the options, the time and random numbers. It does not use the broker, and
 // changes no state.
 //
 // It calls the options' functions on the loop's thread. If a predicate throws, the message is
-// retried. If a backoff function throws, the delay follows from the other fields.
+// retried. If a backoff function throws, the other fields determine the delay.
 class RetryPolicy {
  public:
   // The options must be valid.
@@ -104,9 +105,9 @@ class RetryPolicy {
 
   // Decides on the first step of a delivery that has arrived. The time is `facts.read_at`.
   //
-  // Redeliveries count as failures, and the last of them is decided on like an error of the
-  // handler. The handler is not called if the decision is not a retry, or if only a copy can keep
-  // the count. A retry follows the limits of the options, without the rules for single errors.
+  // Redeliveries count as failures, and the last one has the effect of an error of the handler. The
+  // handler is not called if the decision is not a retry, or if only a copy can keep the count. For
+  // redeliveries, the limits of the options apply, not the rules for single errors.
   Step Decide(const DeliveryFacts& facts, Random& random) const;
 
   // Decides on the step after the call of a handler that returned `outcome`. `history` does not
@@ -120,7 +121,7 @@ class RetryPolicy {
   const RetryOptions& options() const { return options_; }
 
  private:
-  // Decides on the last of the redeliveries. `step->failures` receives the failures before it.
+  // Decides the step for the last redelivery. `step->failures` receives the failures before it.
   void DecideUnsettled(const DeliveryFacts& facts, Random& random, Step* step) const;
   // `rule` is the rule for the error; null if there is none.
   absl::Duration DelayAfter(const absl::Status& error, const ErrorRule* rule,
@@ -131,8 +132,8 @@ class RetryPolicy {
   std::vector<FixedDelays> rule_delays_;  // of each rule
 };
 
-// Returns the longest delay that a policy with these options may decide on, which delay queues must
-// be able to hold. The options must be valid.
+// Returns the longest delay that a policy with these options can choose. There must be delay queues
+// for it. The options must be valid.
 absl::Duration LongestDelay(const RetryOptions& options);
 
 }  // namespace retryq

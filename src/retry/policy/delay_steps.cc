@@ -10,7 +10,7 @@
 namespace retryq {
 namespace {
 
-// The number of delays that are considered if they hardly grow.
+// The number of delays of a policy that are considered, for policies whose delays hardly grow.
 constexpr std::uint64_t kMostFailures = 10'000;
 
 }  // namespace

@@ -28,7 +28,7 @@ class DelaySteps {
 
   // Adds the delays of a policy that do not depend on random numbers or functions, in the order of
   // attempts, until there is no room. Other delays are sums of steps. If the policy has a jitter
-  // fraction, its shortest delays are added, so that further hops are needed for the rest only.
+  // fraction, its shortest delays are added, so that only the random rest needs further hops.
   void Add(const RetryOptions& policy);
 
   // Returns the first hop of a delay, which is above zero and in whole milliseconds: the whole

@@ -12,14 +12,15 @@ namespace {
 
 constexpr absl::Duration kShortest = absl::Milliseconds(1);
 
-// Number of delays in FixedDelays. Messages that fail more often mostly wait for long.
+// Number of delays in FixedDelays. Messages that fail more often usually wait so long that
+// computing the delay costs little.
 constexpr std::size_t kMostDelays = 64;
 
 // Returns a uniformly random delay in [from, to], both in whole milliseconds.
 absl::Duration Between(absl::Duration from, absl::Duration to, Random& random) {
   const std::int64_t first = absl::ToInt64Milliseconds(from);
   const auto choices = static_cast<std::uint64_t>(absl::ToInt64Milliseconds(to) - first + 1);
-  // The high half of the product is used instead of a remainder.
+  // Uses the high half of the product instead of a remainder, which would cost a division.
   const auto chosen = absl::Uint128High64(absl::uint128(random.Next()) * choices);
   return absl::Milliseconds(first + static_cast<std::int64_t>(chosen));
 }
@@ -85,7 +86,8 @@ FixedDelays::FixedDelays(const BackoffOptions& options) {
   const absl::Duration last = BackoffDelay(options, std::numeric_limits<std::uint64_t>::max());
   while (delays_.size() < kMostDelays) {
     delays_.push_back(BackoffDelay(options, delays_.size()));
-    // Growth never leaves its last value, but a list may contain that value in its middle.
+    // Growth stays at its last value once it is reached, but a list may also contain that value in
+    // its middle.
     if (delays_.back() == last && delays_.size() >= options.delays.size()) {
       last_ = last;
       return;

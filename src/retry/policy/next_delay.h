@@ -20,7 +20,7 @@ absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, 
 // Whether the delays are known in advance, apart from a jitter fraction.
 bool IsForeseeable(const BackoffOptions& options);
 
-// Returns the shortest delay that jitter can make of `delay`: whole milliseconds, at least 1 ms.
+// Returns the shortest delay to which jitter can reduce `delay`: whole milliseconds, at least 1 ms.
 absl::Duration ShortestJittered(const BackoffOptions& options, absl::Duration delay);
 
 // Delays that depend only on the number of failures, not on random numbers or a function. They are

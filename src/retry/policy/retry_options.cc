@@ -34,7 +34,7 @@ absl::Status Validate(const RetryOptions& options, const std::string& field) {
   }
   if (options.permanent != nullptr && options.retry_only != nullptr) {
     errors.push_back(absl::StrCat(field, ".permanent and ", field,
-                                  ".retry_only exclude each other: set one of them"));
+                                  ".retry_only cannot be combined: set one of them"));
   }
   for (std::size_t i = 0; i < options.for_errors.size(); ++i) {
     const ErrorRule& rule = options.for_errors[i];

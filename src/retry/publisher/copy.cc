@@ -27,7 +27,7 @@ std::size_t FieldSize(std::string_view name, std::size_t value_size) {
   return 1 + name.size() + 1 + value_size;
 }
 
-// Assigns the rest of the expiration. It is never longer than the expiration, and above zero
+// Assigns the rest of the expiration. The rest is never longer than the expiration, and above zero
 // unless the expiration was zero, because the message has not expired yet.
 void AssignRest(std::string_view expiration, absl::Duration waited, std::string* out) {
   std::int64_t whole = 0;

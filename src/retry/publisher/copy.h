@@ -20,12 +20,12 @@ namespace retryq {
 // Describes the failures of a message in the headers of its copy. Queue, exchange and routing
 // key come from the delivery.
 struct Annotation {
-  std::uint64_t failures = 0;  // including the one just now, if any
+  std::uint64_t failures = 0;  // including the present one, if any
   std::optional<absl::Time> first_failure = std::nullopt;
   std::optional<absl::Time> not_before = std::nullopt;  // not for a parked copy
   std::optional<absl::Duration> delay = std::nullopt;   // not for a parked copy
   std::optional<absl::Time> parked = std::nullopt;      // only for a parked copy
-  absl::Duration remaining = absl::ZeroDuration();      // left after the delay queue it goes to
+  absl::Duration remaining = absl::ZeroDuration();      // rest of the delay after its next queue
   std::string_view error = {};  // any bytes; converted to UTF-8 of at most 1 KiB
   // Only for a copy that returns to its queue: how long ago its message came. The copy keeps the
   // delivery mode, and the rest of the expiration.
@@ -60,20 +60,20 @@ class Copy {
   [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
                            std::size_t max_header_size, amqp::Properties* properties);
 
-  // Builds the message as it came, without anything by which the broker would refuse, route or
-  // expire the copy: never larger than it came. The copy is persistent, unless the message has no
-  // delivery mode and no space for one.
+  // Builds an unchanged copy, except for properties and headers because of which the broker would
+  // refuse, route or expire it. The copy is never larger than the message. It is persistent, unless
+  // the message has no delivery mode and no space for one.
   [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size,
                                     amqp::Properties* properties);
 
-  // Builds the message as it came, to return to its own queue: with its delivery mode, its
-  // `x-retry-…` headers if it has any, and the rest of its expiration after `waited`.
+  // Builds an unchanged copy that returns to its own queue: with its delivery mode, its `x-retry-…`
+  // headers if it has any, and the rest of its expiration after `waited`.
   [[nodiscard]] bool BuildReturn(const amqp::Message& message, absl::Duration waited,
                                  std::size_t max_header_size, amqp::Properties* properties);
 
  private:
-  // The headers that all copies of an exchange and routing key have, encoded. They are laid out
-  // once; each copy has its own numbers and id.
+  // The headers that all copies of an exchange and routing key have, encoded. They are encoded
+  // once; each copy sets its own numbers and id.
   struct Layout {
     std::string exchange, routing_key;
     std::size_t id_size = 0;

@@ -6,8 +6,9 @@
 
 namespace retryq {
 
-// Explains a passive declare that is refused with 405 (kAborted): no other connection can ever use
-// that queue, so waiting does not help. Returns all other answers unchanged.
+// Adds an explanation to the error of a passive declare that is refused with 405 (kAborted): no
+// other connection can ever use that queue, so waiting does not help. Returns all other answers
+// unchanged.
 inline absl::Status ExplainIfExclusive(const absl::Status& answer) {
   if (!absl::IsAborted(answer)) return answer;
   return absl::FailedPreconditionError(absl::StrCat(

@@ -9,7 +9,7 @@ namespace {
 
 constexpr absl::Duration kFirstPauseBetweenTurns = absl::Seconds(10);
 constexpr absl::Duration kLongestPauseBetweenTurns = absl::Minutes(1);
-// After this time without a turn, there are no pauses any more.
+// If no such publish has had a turn for this time, the pauses start again from zero.
 constexpr absl::Duration kPausesEndAfter = absl::Minutes(10);
 
 // Whether the broker reports this code by connection.close only, never by channel.close.

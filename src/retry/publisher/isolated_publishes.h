@@ -12,10 +12,10 @@ namespace retryq {
 // Which publishes are isolated: published one at a time, while nothing else is open.
 //
 // If the broker closes a channel, any publish that is open on it may be the cause, so all of them
-// are isolated. The cause is the one that is alone on its channel when that is closed. It is
-// isolated again whenever it is sent again. If it then makes the broker close the connection each
-// time, growing pauses separate all such publishes, so that the others continue however many of
-// them there are.
+// are isolated. The cause is the publish that is alone on its channel when the channel is closed.
+// It is isolated again whenever it is sent again. If it then makes the broker close the connection
+// each time, growing pauses separate all such publishes, so that all other publishes continue,
+// however many causes there are.
 class IsolatedPublishes {
  public:
   // `environment` must outlive it.
@@ -30,17 +30,17 @@ class IsolatedPublishes {
   bool has_current() const { return current_.has_value(); }
   bool IsCurrent(std::uint32_t index) const { return current_ == index; }
   void Begin(std::uint32_t index) { current_ = index; }
-  // Does nothing if another one is current.
+  // Does nothing if another publish is current.
   void End(std::uint32_t index) {
     if (current_ == index) current_.reset();
   }
 
   // Returns the time until a publish that has been the cause before may be published again. Each
-  // has its own turn, and does not hold up others meanwhile.
+  // such publish has its own turn, and others can be published meanwhile.
   absl::Duration TimeToTurn();
 
-  // To be called when such a publish has made the broker close the channel, or the connection, with
-  // this code again.
+  // Call it when such a publish has made the broker close the channel, or the connection, with this
+  // code again.
   void OnRefusedAgain(std::uint16_t code);
 
  private:

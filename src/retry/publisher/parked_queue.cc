@@ -65,9 +65,9 @@ void ParkedQueue::Look() {
                   });
 }
 
-// Another program may have declared the queue in any way. A declare with the right arguments makes
-// the broker name the first difference. Most differences do not matter. Without the permission to
-// configure the queue, differences remain unknown.
+// Another program may have declared the queue with any arguments. A declare with the right
+// arguments makes the broker name the first difference. Most differences have no effect on parking.
+// Without the permission to configure the queue, differences remain unknown.
 void ParkedQueue::Compare() {
   Declare([](const absl::Status& refusal, const std::string& queue) {
     const std::string unfit = WhyUnfit(refusal);
@@ -97,7 +97,7 @@ void ParkedQueue::OnMissing() {
   }
   Answer(absl::NotFoundError(absl::StrCat(
       "the parked queue '", queue_,
-      "' is not there, and nothing is declared; remedy: have it declared, durable, or let "
+      "' does not exist, and this client declares nothing; remedy: declare it as durable, or let "
       "this client declare")));
 }
 

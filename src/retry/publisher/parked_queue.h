@@ -28,12 +28,13 @@ class ParkedQueue {
   // Checks that the queue exists, and declares it if it is missing. A queue that another program
   // has declared may have any arguments, except that the answer is kFailedPrecondition for a queue
   // that does not keep messages: a stream, auto-delete, transient or exclusive. The first three are
-  // noticed only with the permission to configure the queue, which is tried once. Calls meanwhile
-  // share the answer. `done` is never called inside this call.
+  // noticed only with the permission to configure the queue, which is tested once. Calls during a
+  // check share its answer. `done` is never called inside this call.
   void Ensure(std::function<void(absl::Status)> done);
 
-  // Time since boot from which the queue, with the messages confirmed in it, survives a crash of
-  // the broker: another worker may have declared a quorum queue just before it was found.
+  // The time since boot from which messages that are confirmed in the queue survive a crash of the
+  // broker. Another worker may have declared a quorum queue just before this object found it, and a
+  // new quorum queue may be empty after a crash.
   absl::Duration safe_from() const { return safe_from_; }
 
  private:
@@ -49,7 +50,7 @@ class ParkedQueue {
   const Clock& clock_;
   const std::string queue_;
   const std::optional<QueueType> type_;
-  bool fits_ = false;  // as far as that can be known
+  bool fits_ = false;  // if this can be known
   absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkedQueue> lifeline_{this};

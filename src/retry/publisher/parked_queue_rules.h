@@ -12,8 +12,8 @@ namespace retryq {
 
 // Returns the arguments that a parked queue of this type is declared with. The type is always set,
 // because the vhost's default could make it a quorum queue, whose delivery limit discards messages
-// that are looked at too often. From version 4 on there is a limit unless the declaration lifts it;
-// before, there is no limit, and no argument to lift one.
+// that are read too often. From version 4 on there is a limit unless an argument removes it;
+// earlier versions have no limit, and no argument to remove one.
 inline amqp::Table ParkedQueueArguments(QueueType type, const BrokerVersion& version) {
   if (type == QueueType::kClassic) return {{"x-queue-type", "classic"}};
   amqp::Table arguments = {{"x-queue-type", "quorum"}};
@@ -21,7 +21,7 @@ inline amqp::Table ParkedQueueArguments(QueueType type, const BrokerVersion& ver
   return arguments;
 }
 
-// What is known of an existing queue.
+// The known properties of an existing queue.
 struct QueueProperties {
   bool is_stream = false;
   bool is_durable = true;
@@ -29,8 +29,8 @@ struct QueueProperties {
   bool is_exclusive = false;
 };
 
-// Returns why messages that are parked in such a queue would be lost, as the rest of a sentence
-// that begins with its name; "" if it keeps them.
+// Returns why such a queue would lose parked messages, to be appended to the queue's name; "" if it
+// keeps them.
 constexpr std::string_view WhyUnfitToPark(const QueueProperties& queue) {
   if (queue.is_stream) return "is a stream, which messages cannot be replayed from";
   if (!queue.is_durable) return "is not durable: a restart deletes it";

@@ -15,7 +15,8 @@ constexpr absl::Duration kLongestPublishPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
 constexpr std::size_t kMaxStale = 1024;  // steps
 
-// Returns no pause before the first repetition, which usually succeeds; then growing pauses.
+// Returns zero before the first repetition, which usually succeeds, and growing pauses before later
+// ones.
 absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
   if (failures <= 1) return absl::ZeroDuration();
   return Pauses::After(failures - 1, kFirstPublishPause, kLongestPublishPause, random);
@@ -60,7 +61,7 @@ void ConfirmedPublisher::Isolate(std::uint32_t index) {
   jobs_[index]->isolated = true;
   isolated_.Add();
   Advance(index);
-  AdvanceQueuedSoon();  // perhaps no isolated publish is under way now
+  AdvanceQueuedSoon();  // there may be no isolated publish under way now
 }
 
 // Also called when the broker has answered the publish without closing the channel: then it was not
@@ -82,8 +83,8 @@ bool ConfirmedPublisher::Is(Step step, State state) const {
   return job.step == step.number && job.state == state;
 }
 
-// Whether another publish may be made now. If there are too many open publishes, the answer to each
-// of them is the time to check again.
+// Whether another publish may be made now. If there are too many open publishes, the publisher
+// checks again at each answer.
 bool ConfirmedPublisher::HasRoom() const {
   if (!ready_ || blocked_since_.has_value()) return false;
   return open_publishes_ == 0 ||
@@ -135,9 +136,9 @@ void ConfirmedPublisher::AdvanceIsolated() {
   Advance(index);
 }
 
-// A publish that has made the broker close a channel is sent only when nothing else is open, which
-// would be lost with it. So it waits for the last answer. If an answer does not arrive, the
-// connection is replaced, because the others must not wait forever.
+// A publish that has made the broker close a channel is sent only when no other publish is open,
+// because those would be lost with the channel. So it waits for all answers. If an answer does not
+// arrive, the connection is replaced, because the queued publishes must not wait forever.
 void ConfirmedPublisher::AwaitAnswers() {
   if (await_timer_ != nullptr) return;
   await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
@@ -147,8 +148,8 @@ void ConfirmedPublisher::AwaitAnswers() {
   });
 }
 
-// Not inside this call: the caller may be cancelling all queued publishes, which must not be asked
-// to fill in a message meanwhile.
+// Continues in the next turn of the loop: the caller may be cancelling all queued publishes, and
+// `Fill` must not be called for them meanwhile.
 void ConfirmedPublisher::AdvanceQueuedSoon() {
   if (queued_.empty() || advance_timer_ != nullptr) return;
   advance_timer_ = environment_.timers->After(absl::ZeroDuration(), [this] {
@@ -181,7 +182,7 @@ void ConfirmedPublisher::Advance(std::uint32_t index, const Moment& now) {
     ConfirmedPublisher& publisher = *self.get();
     if (!publisher.Is(step, State::kAcquiring)) return;
     if (!lease.ok()) {
-      publisher.EndIsolation(step.job);  // others must not wait for its delay queue
+      publisher.EndIsolation(step.job);  // other publishes must not wait for its delay queue
       const std::optional<DelayRoute> refused = publisher.jobs_[step.job]->pending->Route();
       const absl::Duration wait =
           refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
@@ -247,7 +248,7 @@ void ConfirmedPublisher::OnNacked(std::uint32_t index) {
   std::optional<std::string> full;
   if (job.lease.name != nullptr) full = delay_queues_.Nacked(job.lease);
   ReportUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
-  // An immediate retry would fail too.
+  // An immediate repetition would fail too.
   if (full) job.failures = std::max(job.failures, 1U);
   EndIsolation(index);
   TryAgain(index);
@@ -312,7 +313,7 @@ void ConfirmedPublisher::OnChannelClosed(std::uint32_t index, const PublishResul
   TryAgain(index);
 }
 
-// The broker's text names a delay exchange that is gone. Others may be gone too.
+// The broker's text names one delay exchange that is gone. Other exchanges may be gone too.
 void ConfirmedPublisher::OnExchangeGone(const Job& job, std::string_view text) {
   if (!delay_queues_.Covers(job.lease)) return;  // already known to be gone
   for (const auto& other : jobs_) {
@@ -390,7 +391,7 @@ void ConfirmedPublisher::OnPauseOver(std::uint32_t index) {
     case State::kQueued:
     case State::kAcquiring:
     case State::kPublished:
-      return;  // these states do not end by a timer
+      return;  // no timer ends these states
   }
 }
 

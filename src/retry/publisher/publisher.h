@@ -20,7 +20,7 @@
 
 namespace retryq {
 
-// How a pending publish ended.
+// The result of a pending publish.
 struct SendResult {
   enum class Kind {
     kSent,      // confirmed, not returned, and its delay queue outlives it
@@ -39,16 +39,17 @@ struct SendResult {
 
 class ConfirmedPublisher;
 
-// A message that must arrive. The caller implements this, passes it to `ConfirmedPublisher::Send`,
-// and keeps it until `OnSent`. Destroying it earlier cancels the publish.
+// A message that is published until it has arrived. The caller implements this, passes it to
+// `ConfirmedPublisher::Send`, and keeps it until `OnSent`. Destroying it earlier cancels the
+// publish.
 class PendingPublish {
  public:
   PendingPublish() = default;
   PendingPublish(const PendingPublish&) = delete;
   PendingPublish& operator=(const PendingPublish&) = delete;
 
-  // Returns the delay queue to publish through; nullopt to publish straight to the exchange that
-  // `Fill` names.
+  // Returns the delay queue to publish through; nullopt to publish directly to the exchange that
+  // `Fill` sets.
   virtual std::optional<DelayRoute> Route() const = 0;
 
   // Without a delay: time since boot from which the destination queue, with the messages confirmed
@@ -56,9 +57,9 @@ class PendingPublish {
   virtual absl::Duration SafeFrom() const { return -absl::InfiniteDuration(); }
 
   // Called at each publish. Sets the routing key, all properties, the body, its owner if it has one
-  // and, without a delay, the exchange if it is not the default one. Routing key, properties and
-  // body are still those of another publish. The views must stay valid until the next call. `now`
-  // is wall clock. Returns false if the message cannot be published at all.
+  // and, without a delay, the exchange if it is not the default one. On entry, routing key,
+  // properties and body are those of another publish. The views must stay valid until the next
+  // call. `now` is wall clock. Returns false if the message cannot be published at all.
   virtual bool Fill(PublishParams* params, absl::Time now) = 0;
 
   // May destroy the pending publish, or send it again.
@@ -71,7 +72,7 @@ class PendingPublish {
  protected:
   virtual ~PendingPublish();
 
-  // To be called when this object is used for another message, which was not refused before.
+  // Call it when this object is used for another message, which was not refused before.
   void ForgetRefusal() { was_refused_ = false; }
 
  private:
@@ -82,9 +83,9 @@ class PendingPublish {
 };
 
 // Publishes pending publishes until they have arrived: through a delay queue with a valid lease, or
-// straight, each with a confirm that counts. After returns, nacks, lost confirms, closed channels
+// directly, each with a confirm that counts. After returns, nacks, lost confirms, closed channels
 // and lost connections it publishes again, with growing pauses. It stops only if the message itself
-// is at fault, and reports that to `OnSent`.
+// is the cause, and reports that to `OnSent`.
 //
 // It publishes nothing while the broker blocks the connection, while kMaxUnconfirmed publishes are
 // unanswered, or while kMaxUnsentBytes wait to be sent. Other messages wait here, in order.
@@ -96,7 +97,7 @@ class ConfirmedPublisher {
   static constexpr std::size_t kMaxUnconfirmed = 4096;
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{16} << 20;
 
-  // All arguments must outlive it. Pending publishes need not.
+  // All arguments must outlive it. Pending publishes may be destroyed earlier.
   ConfirmedPublisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
                      absl::Duration confirm_timeout);
   ~ConfirmedPublisher();
@@ -105,17 +106,18 @@ class ConfirmedPublisher {
 
   // `pending` must not be under way already. `OnSent` is never called inside this call.
   void Send(PendingPublish& pending) { Send(pending, environment_.clock->Look()); }
-  // The same for a caller that has just read the clock.
+  // The same, for callers that have just read the clock.
   void Send(PendingPublish& pending, const Moment& now);
 
-  // To be called by the broker's listener.
+  // The broker's listener calls these.
   void OnReady();
   void OnLost();
   void OnBlocked(bool blocked);
   // Whether the broker blocks publishing.
   bool blocked() const { return blocked_since_.has_value(); }
 
-  // At a stop, there is no time to wait: publishes that are pausing are tried once more now.
+  // Call it at a stop, when there is no time to wait: publishes that are pausing are tried once
+  // more now.
   void RetryNow();
 
   // Number of pending publishes under way.
@@ -170,7 +172,7 @@ class ConfirmedPublisher {
     bool overdue = false;   // its last confirm did not arrive in time
     std::uint32_t step = 0;
     std::uint32_t failures = 0;   // of this pending publish; they determine the pauses
-    absl::Duration published_at;  // since boot, without the time blocked
+    absl::Duration published_at;  // since boot, excluding blocked time
     absl::Duration confirmed_after;
     Lease lease;
     std::unique_ptr<Timer> pause;
@@ -214,7 +216,7 @@ class ConfirmedPublisher {
   void TryAgain(std::uint32_t index);
   void WaitForQueue(std::uint32_t index, absl::Duration pause);
   void Retry(std::uint32_t index);
-  // Keeps the job in `state` for this time; then `OnPauseOver` continues it.
+  // Keeps the job in `state` for this time; `OnPauseOver` then continues it.
   void Pause(std::uint32_t index, State state, absl::Duration pause);
   void OnPauseOver(std::uint32_t index);
   void Finish(std::uint32_t index, const SendResult& result);

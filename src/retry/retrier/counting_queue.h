@@ -22,8 +22,8 @@ TypeAnswer ReadTypeAnswer(const absl::Status& refusal);
 
 // Finds out whether an existing queue counts deliveries. Quorum queues do; in any other queue, the
 // header x-delivery-count comes from a publisher. Returns nullopt if the broker does not report it,
-// for example because the user may not configure the queue. The declare that asks has an unknown
-// queue type, so it never creates a queue.
+// for example because the user may not configure the queue. Uses a declare with an unknown queue
+// type, which never creates a queue.
 void FindWhetherCounts(Broker& broker, const std::string& queue,
                        std::function<void(std::optional<bool>)> done);
 

@@ -197,7 +197,7 @@ void OpenDelivery::CarryOut(const Moment& now) {
     case Step::Kind::kHandle:
     case Step::Kind::kWait:
     case Step::Kind::kSkip:
-      assert(false);  // Retrier::Impl handles these
+      assert(false);  // Retrier::Impl carries out these steps
       return;
     case Step::Kind::kAck:
       Ack();
@@ -252,7 +252,7 @@ void OpenDelivery::CarryOutFailure(const Moment& now) {
 
 // A broker before 4.3 counts each requeue as a failure (F41 in doc/rabbitmq_facts.md). Publishing a
 // copy to the end of the queue avoids that. The copy waits for a connection to publish on. While
-// the broker blocks publishing, which can last, the message is requeued instead.
+// the broker blocks publishing, which can take long, the message is requeued instead.
 void OpenDelivery::Requeue(const Moment& now) {
   const bool by_copy = delivery_->message()->left_out == 0 &&
                        !context_.shared.publisher().blocked() &&
@@ -292,9 +292,9 @@ void OpenDelivery::FinishPassedOn(Event& failed, const Moment& now) {
 }
 
 // A message without its body cannot be copied to the parked queue. The delivery stays unacked: it
-// keeps its place in the queue, and no consumer gets it. After a pause it is requeued, to be parked
-// when it comes again. A queue that counts returns would drop it at its delivery limit: there it
-// stays unacked in the end.
+// keeps its place in the queue, and no consumer gets it. After a pause it is requeued, and parked
+// when it is delivered again. A queue that counts returns would drop it at its delivery limit, so
+// after some returns it stays unacked.
 void OpenDelivery::KeepUnread() {
   const amqp::Message& message = *delivery_->message();
   const bool is_counted =
@@ -323,10 +323,10 @@ void OpenDelivery::KeepUnread() {
 }
 
 // A delivery that came through the named work exchange returns through it. All others return
-// straight to their queue, because the work exchange could route them elsewhere. A copy that needs
-// several delay queues also returns straight, because only this queue's consumer can send it on.
-// The exchange is taken from the broker's deliver method, not from headers: anyone who may publish
-// to the queue can set those, even without access to the exchange.
+// directly to their queue, because the work exchange could route them to other queues. A copy that
+// needs several delay queues also returns directly, because only this queue's consumer can forward
+// it. The exchange is taken from the broker's deliver method, not from headers: anyone who may
+// publish to the queue can set those, even without access to the exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
   const bool first_hop = copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed;
@@ -379,7 +379,7 @@ Annotation OpenDelivery::Annotate(absl::Time now) const {
   const Delivery::History& history = delivery_->history();
   Annotation copy{.id = id()};
   if (IsAfterFailure()) {
-    // A message that was not read was not handled, so it has not failed again.
+    // A message whose body was not read was not handled, so it has not failed again.
     const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
     copy.failures = SaturatingSum(history.failures, call);
     copy.first_failure = step_.first_failure;
@@ -483,7 +483,7 @@ void OpenDelivery::OnCopyRefused(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kTooLarge:
       step_.reason = absl::StrCat(
-          "its headers leave no room for those of retrying; parked unchanged "
+          "its headers leave no room for those of retryq; parked unchanged "
           "after: ",
           step_.error);
       Publish(CopyKind::kParkedUnchanged);
@@ -494,7 +494,7 @@ void OpenDelivery::OnCopyRefused(const SendResult& result) {
                                   "); parked after: ", step_.error);
       Publish(CopyKind::kParked);
       return;
-    case SendResult::Kind::kReturned:  // never if delayed; kMoved waits for its queue
+    case SendResult::Kind::kReturned:  // never for delayed copies; kMoved waits for its queue
     case SendResult::Kind::kSent:
       break;
   }
@@ -537,8 +537,8 @@ void OpenDelivery::OnParkedQueueGone() {
   });
 }
 
-// The copy cannot be published anywhere now: the delivery stays unacked, which is reported, and the
-// copy is published again after a pause.
+// No destination accepts the copy now: the delivery stays unacked, which is reported, and the copy
+// is published again after a pause.
 void OpenDelivery::Hold(std::string_view why) {
   Enter(State::kHeld);
   const absl::Duration pause =

@@ -78,10 +78,10 @@ struct RetrierContext {
 class OpenDelivery final : private PendingPublish {
  public:
   enum class State {
-    kFree,        // has no delivery
+    kFree,        // the object has no delivery
     kDeciding,    // the next step is being decided on
-    kWaiting,     // waits for the rest of its delay
-    kHandling,    // with the handler, or on the way to it
+    kWaiting,     // the delivery waits for the rest of its delay
+    kHandling,    // the handler is running, or about to be called
     kReturning,   // will be copied to its own queue when the flow of deliveries has ended
     kPublishing,  // a copy of the kind `copy_kind_` is being published
     kDeclaring,   // its missing parked queue is being declared; then it is published again
@@ -94,11 +94,12 @@ class OpenDelivery final : private PendingPublish {
   State state() const { return state_; }
   const Delivery& delivery() const { return *delivery_; }
 
-  // Takes a delivery. `is_counted`: its headers state all of its failures. From kFree.
+  // Takes a delivery. `is_counted`: the headers of the delivery contain all of its failures. From
+  // kFree.
   void Begin(amqp::MessagePtr&& message, const std::shared_ptr<Delivery::Source>& source,
              const Delivery::History& history, bool is_counted);
 
-  // For a delivery whose body is left out: fills in the copy for the parked queue, without the
+  // For a delivery whose body was not read: fills in the copy for the parked queue, without the
   // body. The views are valid until a delivery of this retrier publishes a copy. From kDeciding.
   bool FillParked(Step step, PublishParams* params);
 
@@ -109,10 +110,10 @@ class OpenDelivery final : private PendingPublish {
   // it. From kDeciding.
   void Wait(absl::Duration remaining, std::function<void()> due);
 
-  // Like `CarryOut`, after the pause of the step. From kDeciding.
+  // Carries the step out after its pause. From kDeciding.
   void CarryOutAfterPause(Step step);
 
-  // kHandle: to be called just before the handler. From kDeciding and kWaiting.
+  // kHandle: call it just before the handler. From kDeciding and kWaiting.
   void BeginHandling();
 
   // Decides on the next step from the handler's outcome, and carries it out. `handling` is how long
@@ -129,7 +130,7 @@ class OpenDelivery final : private PendingPublish {
   void Abandon() { Enter(State::kFree); }
 
  private:
-  // The kind of the copy, and where it is published to.
+  // The kind of the copy, which determines where it is published.
   enum class CopyKind {
     kRetried,          // to a delay queue
     kSnoozed,          // to a delay queue
@@ -174,11 +175,11 @@ class OpenDelivery final : private PendingPublish {
   void Close(EventKind kind, absl::Time now);
   void Close(Event& event, absl::Time now);
 
-  // Whether the copy goes to the work queue itself.
+  // Whether the copy is published directly to the work queue.
   bool IsDirect() const {
     return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kRequeued;
   }
-  // Whether the step treats the delivery as failed, and its error goes into the copy.
+  // Whether the step treats the delivery as failed, so that the copy contains its error.
   bool IsAfterFailure() const {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kParked ||
            copy_kind_ == CopyKind::kParkedUnchanged;
@@ -187,8 +188,8 @@ class OpenDelivery final : private PendingPublish {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
            copy_kind_ == CopyKind::kForwarded;
   }
-  // Whether the copy is published as the message came: it returns to its queue, and its headers and
-  // its route already state all that must be kept.
+  // Whether the copy is unchanged: it returns to its queue, and the headers and the route of the
+  // message already contain everything that must be kept.
   bool IsUnchangedReturn() const;
   absl::Duration Waited() const;
   // These call the tracer. The last two return false if it has abandoned the delivery.
@@ -211,7 +212,7 @@ class OpenDelivery final : private PendingPublish {
   State state_ = State::kFree;
   CopyKind copy_kind_ = CopyKind::kRetried;  // in kPublishing, kDeclaring and kHeld
   std::optional<Delivery> delivery_;         // empty only in kFree
-  Step step_;                                // the last one that was decided on
+  Step step_;                                // the last decision
   Hop hop_ = {};                             // the delay queue of the copy, if it is delayed
   std::string trace_headers_;                // of the copy, encoded; empty without a tracer
   std::string new_id_;  // of the copies of a message without an id, once there is one
@@ -220,7 +221,7 @@ class OpenDelivery final : private PendingPublish {
   std::uint32_t holds_ = 0;                           // how often it has been held
   std::unique_ptr<Timer> timer_;                      // in kWaiting, kHeld and kReturning
   absl::Duration called_at_ = absl::ZeroDuration();   // since boot, if there is an observer
-  std::optional<absl::Duration> handling_;            // how long the handler took, likewise
+  std::optional<absl::Duration> handling_;            // how long the handler took
   std::uint64_t stops_ = 0;  // how often handling was stopped before this call
   Lifeline<OpenDelivery> lifeline_{this};
 };

@@ -26,8 +26,8 @@ namespace {
 
 constexpr absl::Duration kReportEarlyEvery = absl::Minutes(1);
 
-// Part of the age of a timed-out delivery from which other deliveries count as timed out too: the
-// broker may have sent them earlier than they arrived.
+// Other deliveries count as timed out too if their age is at least this fraction of the age of the
+// timed-out delivery: the broker may have sent them earlier than they arrived.
 constexpr double kTimedOutToo = 0.95;
 
 absl::Status Explained(const absl::Status& refusal) {
@@ -158,7 +158,7 @@ void Retrier::Impl::Retire(std::unique_ptr<Impl> retrier) {
   shared->Dispose(std::move(retrier));
 }
 
-// One step after the other: a mistyped queue name must not leave a parked queue behind.
+// One check after the other: a mistyped queue name must not create a parked queue.
 void Retrier::Impl::Prepare(std::function<void(absl::Status)> done) {
   shared_->broker().Declare(
       {.queue = {.name = options_.queue, .passive = true}},
@@ -384,9 +384,9 @@ std::shared_ptr<std::atomic<bool>> Retrier::Impl::BeginAsync(Place& place) const
   return place.begun;
 }
 
-// The broker has cancelled the consumer, as it does if a delivery is unsettled for too long. The
-// oldest delivery has timed out, and so have those that arrived with it. That is a failure of those
-// that a handler was working on; the others only waited behind them.
+// The broker has cancelled the consumer, which it does if a delivery is unsettled for too long. The
+// oldest delivery has timed out, and so have those that arrived with it. Those that a handler was
+// working on have failed; the others only waited.
 void Retrier::Impl::RememberTimeouts() {
   if (!counts_timeouts_) return;
   const absl::Duration now = shared_->environment().clock->SinceBoot();
@@ -428,7 +428,7 @@ void Retrier::Impl::Release(std::uint32_t index) {
 }
 
 void Retrier::Impl::Abandon(const absl::Status& why) {
-  source_->abandoned = true;  // stops what waits for a thread; running handlers can check it
+  source_->abandoned = true;  // stops calls that wait for a thread; running handlers can check it
   if (shared_->is_amid()) {
     shared_->environment().executor->Post([self = lifeline_->ptr(), why] {
       if (self) self->Abandon(why);

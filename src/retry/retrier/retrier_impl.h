@@ -26,7 +26,7 @@
 namespace retryq {
 
 // A delivery that was posted to another thread. Either that thread takes and handles it, or the
-// retrier takes it back before, because its channel is gone. Thread-safe.
+// retrier first takes it back because its channel is gone. Thread-safe.
 class HandedOver {
  public:
   explicit HandedOver(Delivery delivery) : delivery_(std::move(delivery)) {}
@@ -70,7 +70,7 @@ class Retrier::Impl final {
 
   // While returns are paused, no copy is published to the work queue itself: the broker could still
   // deliver it to a consumer that is being cancelled, and count that as a failure (F61 in
-  // doc/rabbitmq_facts.md). `ResumeReturns` reports the messages that are returned to the observer.
+  // doc/rabbitmq_facts.md). `ResumeReturns` reports the requeued messages to the observer.
   void PauseReturns() { context_.returns_paused = true; }
   void ResumeReturns();
 
@@ -78,12 +78,12 @@ class Retrier::Impl final {
   void Watch(RetrierContext::OnCall on_call) { context_.on_call = std::move(on_call); }
 
   // While handling is stopped, no handler is called, and deliveries are requeued. Cancel the
-  // consumer before, or the broker delivers the same messages again.
+  // consumer first; otherwise the broker delivers these messages again at once.
   void StopHandling();
   void ResumeHandling() { context_.handling_stopped = false; }
 
-  // Requeues the deliveries that were posted to another thread and have not begun there, and
-  // reports each to the observer.
+  // Requeues the deliveries that were posted to another thread and whose handler has not been
+  // called, and reports each to the observer.
   void RequeueUnbegun();
 
  private:
@@ -174,7 +174,7 @@ class Retrier::Impl final {
   std::shared_ptr<Delivery::Source> source_;  // of current deliveries
   RetrierContext context_;
 
-  std::vector<std::unique_ptr<Place>> places_;  // places do not move when more deliveries arrive
+  std::vector<std::unique_ptr<Place>> places_;  // a Place does not move when more arrive
   std::vector<std::uint32_t> free_;
   Running* running_ = nullptr;  // the innermost call
   // Since 4.3 the broker does not count consumer timeouts.

@@ -22,8 +22,8 @@
 
 namespace retryq {
 
-// Stands between this library and the user's observer, which may call and destroy anything. Counts
-// the calls of the observer that are on the stack, and can be closed.
+// Calls the user's observer, which may call and destroy anything. Counts the calls of the observer
+// that are on the stack, and can be closed.
 class GuardedObserver final : public Observer {
  public:
   // `observer` is not owned and may be null. `telling` counts the calls that are on the stack;
@@ -55,9 +55,9 @@ class GuardedObserver final : public Observer {
   std::string texts_;  // of the previous event, to reuse its memory; empty during a call
 };
 
-// The end of an error when the broker has not answered in time.
+// The remedy in errors about a broker that has not answered in time.
 inline constexpr char kSlowBrokerRemedy[] =
-    "; remedy: see that the broker runs, has no alarm and is not overloaded";
+    "; remedy: check that the broker runs, has no alarm and is not overloaded";
 
 // The state that all retriers of one broker share: the delay queues, the publisher, and the
 // listeners to which events of the connection are passed on.
@@ -93,16 +93,16 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
 
   // Whether the connection can publish and declare now.
   bool ready() const { return ready_; }
-  // Why the connection was last lost.
+  // The reason why the connection was last lost.
   const std::string& lost_because() const { return lost_because_; }
 
-  // Listeners are not owned. They may be added and removed inside any call, in a time that does not
-  // depend on their number.
+  // Listeners are not owned. They may be added and removed inside any call; the time for this does
+  // not depend on their number.
   using ListenerId = std::uint64_t;
   ListenerId AddListener(BrokerListener* listener);
   void RemoveListener(ListenerId id) { listeners_.erase(id); }
 
-  // Lives on the stack around a call of the user's code. kComplete: the state is complete (a
+  // Exists on the stack during a call of the user's code. kComplete: the state is complete (a
   // handler, an answer). kAmid: the state is being changed (an observer, a predicate).
   enum class Place { kComplete, kAmid };
   class CallOut {
@@ -128,7 +128,8 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   const std::function<void(absl::Status)>& threw() const { return threw_; }
 
   // At a stop, after publishes have been abandoned: deliveries that would be retried are requeued
-  // uncounted. Their copies could not be published, and that may also be why they failed.
+  // uncounted. Their copies could not be published, and that may also be the reason why they
+  // failed.
   void RequeueFailures() { requeues_failures_ = true; }
   bool requeues_failures() const { return requeues_failures_; }
 
@@ -147,7 +148,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
     tracer_ = nullptr;
   }
 
-  // Null if there is none. Call it by `CallTracer`.
+  // Null if there is none. Call the tracer by `CallTracer`.
   Tracer* tracer() const { return tracer_; }
   // Calls the tracer, or a trace that it made, which may do what an observer may. `who` names the
   // function.
@@ -160,7 +161,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   // Sets the time of `event`, and passes it to the observer if there is one.
   void Report(Event& event) const;
   void Report(Event&& event) const { Report(event); }
-  // The same for a caller that has just read the clock.
+  // The same, for callers that have just read the clock.
   void ReportAt(absl::Time now, Event& event) const;
 
  private:

@@ -27,9 +27,9 @@ struct Target {
   auto operator<=>(const Target&) const = default;
 };
 
-// Checks whether the targets of delayed messages exist. Each check takes a channel of its own, so
-// calls during a check share its answer, and a target that exists is trusted for kTrusted. It may
-// still be deleted during the delay.
+// Checks whether the targets of delayed messages exist. Each check uses its own channel, so calls
+// during a check share its answer, and the answer that a target exists is used for kTrusted. The
+// target may still be deleted during the delay.
 class TargetChecks {
  public:
   static constexpr absl::Duration kTrusted = absl::Seconds(5);
@@ -38,14 +38,14 @@ class TargetChecks {
   // `broker` and `clock` must outlive this object.
   TargetChecks(Broker& broker, const Clock& clock) : broker_(broker), clock_(clock) {}
 
-  // Answers with ok, kUnavailable if the connection is lost meanwhile, or why the target does not
-  // exist. Answers inside this call if the target is trusted.
+  // `done` receives ok, kUnavailable if the connection is lost meanwhile, or the reason why the
+  // target does not exist. It is called inside this call if the target was checked recently.
   void Look(const Target& target, Answer answer);
 
   // Number of targets that are remembered or being checked.
   std::size_t size() const { return known_.size(); }
 
-  // To be called when the connection is lost: all targets are checked again.
+  // Call it when the connection is lost: all targets are checked again.
   void Forget();
 
  private:
