@@ -44,7 +44,7 @@ trap 'exit 143' TERM HUP
 
 for argument; do
   [[ $argument != -h && $argument != --help ]] || {
-    sed -n '2,/^set/{/^#/!d;s/^# \{0,1\}//;p}' "$SCRIPT"
+    sed -n '2,/^set/{/^#/!d;/^# shellcheck/d;s/^# \{0,1\}//;p}' "$SCRIPT"
     exit
   }
 done

@@ -1,5 +1,5 @@
-// How late retryq calls the handler for messages that come back, and how much its memory grows
-// meanwhile. All messages fail each time, with the same delay.
+// Measures how late retryq calls the handler for retries, and how much its memory grows meanwhile.
+// All messages fail each time, with the same delay.
 //
 //   bench_lateness_worker URL QUEUE WARMUP MESSAGES SECONDS TTL    as baselines/lateness.c
 

@@ -1,4 +1,4 @@
-// Many messages that wait at once: the memory and disk of the broker, and how late they come back.
+// Many messages that wait at once: the memory and disk of the broker, and how late they return.
 
 #include <algorithm>
 #include <cstddef>
@@ -62,7 +62,7 @@ Taken Take(const testing::Management& management) {
   return {.memory = memory / kMebibyte, .disk = disk / kMebibyte};
 }
 
-// Publishes messages with the delay, and counts them when they come back.
+// Publishes messages with the delay, and counts them when they return.
 class Crowd {
  public:
   Crowd(EventLoop& loop, const std::string& url, std::size_t messages)
@@ -71,7 +71,7 @@ class Crowd {
         delay_(std::max(kLeastDelay, absl::Seconds(messages / kLeastRate))),
         client_(loop, {.url = url}),
         consumer_(client_.Consume({.queue = kQueue,
-                                   // The delay is one of the policy's: a queue of its own.
+                                   // The delay is part of the policy, so it has an exact queue.
                                    .retry = {.backoff = {.delays = {delay_}}},
                                    .prefetch = kPrefetch},
                                   [this](const Delivery&) { return Handle(); })) {

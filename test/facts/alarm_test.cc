@@ -1,4 +1,4 @@
-// What a memory alarm does to connections.
+// The effect of a memory alarm on connections.
 
 #include "facts/private_broker_facts_test.h"
 
@@ -12,7 +12,7 @@ TEST_F(AlarmFacts, F18AnAlarmBlocksOnlyPublishingConnectionsAndStopsReadingThem)
   ASSERT_TRUE(asker_.PublishMany("work", 2));
   consumer.Consume("work", 2);
   broker_->RaiseAlarm();
-  // The broker tells of the alarm when it reads a publish.
+  // The broker reports the alarm when it reads a publish.
   bool confirmed = false;
   asker_.channel().Publish({.routing_key = "work"},
                            [&](const PublishResult& /*result*/) { confirmed = true; });

@@ -16,9 +16,9 @@
 
 namespace retryq::testing {
 
-// Asks the broker one thing at a time, on a connection of its own, and waits for the answer. After
-// a refusal, which closes the channel, the next question goes on a new one. Ends the test, by an
-// exception, where there is no answer within 30 s. Finds back to a broker that has been away.
+// Sends the broker one request at a time, on its own connection, and waits for the reply. After a
+// refusal, which closes the channel, the next request uses a new channel. Ends the test, by an
+// exception, if there is no reply within 30 s. Reconnects to a broker that was down.
 class Asker final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` must outlive it.
@@ -38,7 +38,8 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   };
   // Persistent.
   Answer Publish(const PublishParams& message);
-  // So many to a queue, their numbers the bodies; whether all were confirmed.
+  // Publishes this number of messages to a queue, with their numbers as bodies; returns whether all
+  // were confirmed.
   bool PublishMany(const std::string& queue, int count);
 
   // Begins to consume, and waits for this many deliveries. They stay unacked, and more may come.
@@ -47,16 +48,16 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   const std::string& tag() const { return tag_; }  // of that consumer
   // Ends the consumer with the next delivery, and waits for both.
   void CancelAtDelivery();
-  // Takes `count` off the queue for good.
+  // Takes `count` messages from the queue and acks them.
   std::vector<amqp::MessagePtr> Take(const std::string& queue, std::size_t count);
-  // Back into the queue, by basic.nack.
+  // Requeues by basic.nack.
   void GiveBack(const amqp::Message& message);
-  // To the queue's dead-letter exchange.
+  // Rejects to the queue's dead-letter exchange.
   void RejectForGood(const amqp::Message& message);
-  // Gives back what is unacked, and closes the channel.
+  // Requeues the unacked messages, and closes the channel.
   void Drop();
 
-  // What ended the connection, once it is lost.
+  // The error that ended the connection, once it is lost.
   const std::vector<absl::Status>& lost() const { return lost_; }
   bool blocked() const { return blocked_; }
 
@@ -69,7 +70,7 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   void OnDelivery(std::string_view consumer_tag, amqp::MessagePtr message) override;
   void OnChannelClosed(const amqp::ChannelError& /*why*/) override {}
 
-  // Runs the loop until what `ask` asks has been answered by the function it gets.
+  // Calls `ask` with a function, and runs the loop until that function is called with the reply.
   template <typename T>
   T Wait(const std::function<void(std::function<void(T)>)>& ask);
   void Until(const std::function<bool()>& condition);

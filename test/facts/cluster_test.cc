@@ -1,4 +1,4 @@
-// What a node does whose neighbour is gone.
+// The behaviour of a node after another node of the cluster has gone.
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// What becomes of a queue that two clients make at the same moment.
+// A queue that two clients declare at the same moment.
 
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace retryq::testing::concurrent_declare_test {
 
-// A client on connections of its own.
+// A client with its own connections.
 class Declarer final : private BrokerListener {
  public:
   Declarer(EventLoop& loop, const std::string& url)
@@ -25,8 +25,8 @@ class Declarer final : private BrokerListener {
   bool ready() const { return ready_; }
   Broker& broker() { return *broker_; }
 
-  // A declare may come between the record of the queue and its process: 4.0 says then that the
-  // queue's node is down (404), once in thousands under load.
+  // A declare may arrive between the creation of the queue's record and of its process: 4.0 then
+  // reports that the queue's node is down (404), once in thousands of times under load.
   void DeclareUntilItIsThere(const DeclareParams& declaration, std::function<void()> done) {
     broker_->Declare(declaration, [this, declaration, done = std::move(done)](
                                       const absl::StatusOr<DeclareOk>& declared) {
@@ -54,10 +54,10 @@ class Declarer final : private BrokerListener {
   int refusals_ = 0;
 };
 
-// A declare that comes while another client makes the quorum queue is answered before it is there.
-// What is published at that moment leaves a few in a hundred of such queues of 3.10 without the
-// timer that lets messages go: they take and keep all they get. Chance alone shows that, so what is
-// asked is that a second later is late enough.
+// A declare that arrives while another client creates the quorum queue is answered before the queue
+// exists. A message that is published at that moment leaves a few in a hundred of these queues on
+// 3.10 without their expiry timer: they keep all messages. That happens only by chance, so the test
+// checks that a publish a second later is safe.
 TEST_F(Facts, F52AQuorumQueueDeclaredConcurrentlyExpiresMessagesPublishedASecondLater) {
   constexpr int kQueues = 40;
   constexpr absl::Duration kForming = absl::Seconds(1);

@@ -1,4 +1,4 @@
-// What a republished copy carries over, and what the broker makes of it.
+// The properties that a republished copy keeps, and their effect in the broker.
 
 #include <gmock/gmock.h>
 
@@ -130,7 +130,7 @@ TEST_F(CopyFacts, F64OnlyQuorumQueuesWriteADeliveryCountAndItIsAnInt64) {
     const amqp::MessagePtr again = asker_.Take(type, 1)[0];
     EXPECT_TRUE(again->redelivered);
     const auto one = std::pair('l', std::int64_t{1});
-    // From 4.3 on a quorum queue counts no delivery that was given back (F41), and then a client's
+    // From 4.3 on a quorum queue does not count a requeued delivery (F41), and then the client's
     // number stays.
     EXPECT_EQ(count(again, "x-delivery-count"),
               type == "quorum" && !asker_.IsAtLeast(4, 3) ? one : theirs);
@@ -139,8 +139,8 @@ TEST_F(CopyFacts, F64OnlyQuorumQueuesWriteADeliveryCountAndItIsAnInt64) {
   }
 }
 
-// Has no number yet: 4.0 sorts a message's header names, and of several fields of one name
-// keeps but one, whether or not it was ever dead-lettered.
+// This fact has no number yet: 4.0 sorts the header names of a message, and keeps only one of
+// several fields with the same name, even if the message was never dead-lettered.
 TEST_F(CopyFacts, HeadersAreSortedFrom4) {
   peer_->DeclareQueue("work");
   amqp::Table table;

@@ -1,4 +1,4 @@
-// What a broker that is killed, or gracefully restarted, keeps.
+// The messages that a broker keeps when it is killed or gracefully restarted.
 
 #include "absl/strings/str_cat.h"
 #include "facts/private_broker_facts_test.h"
@@ -20,8 +20,8 @@ TEST_F(CrashFacts, F3ARestartRenewsTheLeaseOfAClassicQueue) {
   EXPECT_TRUE(Eventually([&] { return !Exists("leased"); }, kLease + absl::Seconds(5)));
 }
 
-// What is on its disk by the time of the kill is kept, which may be all of it on a busy machine:
-// then another kill tells.
+// Messages that are on disk at the time of the kill are kept. On a busy machine these may be all
+// messages: then the test kills the broker again.
 TEST_F(CrashFacts, F25AKillLosesMessagesJustReturnedByClassicButNotByQuorumDelayQueues) {
   constexpr int kMessages = 100;
   constexpr int kMostKills = 5;
@@ -59,7 +59,7 @@ TEST_F(CrashFacts, F25AKillKeepsMessagesReturnedTwoSecondsBefore) {
   EXPECT_EQ(CountArrivals("work", kMessages), kMessages);
 }
 
-// What comes due while the node is down. A busy machine takes its time to publish, and to shut
+// Messages that come due while the node is down. A busy machine needs time to publish, and to shut
 // down.
 TEST_F(CrashFacts, F26AGracefulRestartLosesDueMessagesFromClassicToQuorumQueues) {
   constexpr int kMessages = 300;
@@ -85,8 +85,9 @@ TEST_F(CrashFacts, F26AGracefulRestartLosesDueMessagesFromClassicToQuorumQueues)
   EXPECT_EQ(CountArrivals("quorum", kMessages), 0U);
 }
 
-// What comes due at the very moment at which the node stops is on its way between two queues of it.
-// Seen: 49 of 6 000 on 4.0.5, 50 on 4.3.6, in one run of three; 69 on 3.10.8, on a busy machine.
+// Messages that come due at the very moment at which the node stops are on their way between two of
+// its queues. Seen: 49 of 6 000 on 4.0.5, 50 on 4.3.6, in one run of three; 69 on 3.10.8, on a busy
+// machine.
 TEST_F(CrashFacts, F26AGracefulRestartMayLoseMessagesThatAClassicQueueReturnsJustThen) {
   constexpr int kBursts = 120;
   constexpr int kBurst = 50;
@@ -124,8 +125,8 @@ TEST_F(CrashFacts, F26AGracefulRestartMayLoseMessagesThatAClassicQueueReturnsJus
   RecordProperty("dropped", std::to_string(kMessages - kept));
 }
 
-// Before 4.3 it is deaf as well: it is there, and declares are answered, but not publishes, gets or
-// consumers.
+// Before 4.3 the queue is also unusable: it exists, and declares are answered, but not publishes,
+// gets or consumers.
 TEST_F(CrashFacts, F27AQuorumQueueDeclaredJustBeforeAKillIsEmptyAndBefore43Unusable) {
   constexpr int kMessages = 10;
   constexpr int kMostKills = 5;
@@ -133,7 +134,8 @@ TEST_F(CrashFacts, F27AQuorumQueueDeclaredJustBeforeAKillIsEmptyAndBefore43Unusa
   Declare("old", "quorum");
   Wait(absl::Seconds(2));
   ASSERT_TRUE(asker_.PublishMany("old", kMessages));
-  // On a busy machine it may have been there for long by the time of the kill: then another tells.
+  // On a busy machine the queue may be old by the time of the kill: then the test kills the broker
+  // again.
   std::string made;
   for (int kill = 1; kill <= kMostKills && made.empty(); ++kill) {
     const std::string name = absl::StrCat("new ", kill);

@@ -1,4 +1,4 @@
-// What RabbitMQ writes into x-death: what people who move here bring with them.
+// The x-death that RabbitMQ writes, which messages of other retry systems have.
 
 #include <gmock/gmock.h>
 
@@ -46,7 +46,7 @@ class DeathFacts : public Facts {
         .history.failures;
   }
 
-  // Takes the message off the work queue, as who publishes a copy of it does.
+  // Takes the message from the work queue, like a program that publishes a copy of it.
   amqp::MessagePtr Take() { return asker_.Take("work", 1)[0]; }
 };
 
@@ -65,8 +65,8 @@ TEST_F(DeathFacts, RejectedMessagesCarryARoundCountOnAllVersions) {
   }
 }
 
-// What republishes its messages with all headers, x-death included, and each time to the same
-// delay queue: 3.x counts on, and from 4.0 each begins at one again.
+// A program that republishes its messages with all headers, including x-death, and each time to the
+// same delay queue: 3.x continues to count, and from 4.0 on each copy begins at one again.
 TEST_F(DeathFacts, RepublishedCopiesKeepCountingOnlyBefore4) {
   peer_->Publish("", "delay", "body");
   for (std::uint64_t round = 1; round <= 3; ++round) {

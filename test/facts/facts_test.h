@@ -20,14 +20,14 @@
 
 namespace retryq::testing {
 
-// What the design takes RabbitMQ to do, asked of RabbitMQ itself: a test that fails says that a
-// broker does something else by now, not that retryq is wrong. A test is named by its fact's number
-// in the project's list of facts, and where versions differ it says which does what.
+// These tests check on a real RabbitMQ the facts that the design relies on: a failure means that a
+// broker behaves differently, not that retryq is wrong. The name of a test begins with the number
+// of its fact in doc/rabbitmq_facts.md; if versions differ, the test states the behaviour of each.
 //
-// Not asked are facts that only chance shows (that a lease can break at its edge, 1 in 1 000; that
-// of two clients which declare a queue at once one gets 404, 46), those that need the machine's
-// clock stepped back (30), those of upgrades (57), and what is read in RabbitMQ's source alone.
-// What takes minutes is asked where RETRYQ_SLOW_FACTS is set, as by test/full.
+// There are no tests for facts that occur only by chance (a lease that breaks at its edge, 1 in 1
+// 000; one of two clients that declare a queue at once gets 404, F46), that need a step of the
+// machine's clock (F30), for upgrades (F57), and for facts that are only read in RabbitMQ's source.
+// Tests that take minutes run if RETRYQ_SLOW_FACTS is set, as test/full does.
 class Facts : public ::testing::Test {
  protected:
   static amqp::Table Arguments(std::string_view type, amqp::Table more = {}) {
@@ -35,7 +35,7 @@ class Facts : public ::testing::Test {
     return more;
   }
 
-  // Waits; true once it holds, false if it does not in time.
+  // Waits; returns true once the condition holds, false if it does not hold in time.
   bool Eventually(const std::function<bool()>& condition,
                   absl::Duration patience = absl::Seconds(20)) {
     const absl::Time end = absl::Now() + patience;
@@ -58,7 +58,7 @@ class Facts : public ::testing::Test {
   // Whether it was set.
   static bool HasTimeForSlowFacts() { return std::getenv("RETRYQ_SLOW_FACTS") != nullptr; }
 
-  // Looking does not count as use.
+  // Reading the length does not count as use of the queue.
   bool Exists(const std::string& queue) const { return vhost_.HasQueue(queue); }
 
   TestVhost vhost_;

@@ -1,4 +1,5 @@
-// What work queues, parked queues and their consumers are allowed, and what they lose.
+// Properties of work queues, parked queues and their consumers that are refused, or that lose
+// messages.
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -23,13 +24,13 @@ class KeptQueueFacts : public Facts {
   bool DeclaresWork(const amqp::Table& arguments) {
     return asker_.DeclareQueue({.name = "work", .arguments = arguments}).ok();
   }
-  // Why declaring "work", as the broker would anew, is refused.
+  // The error of declaring "work" with other properties.
   std::string WhyNot(const amqp::Table& arguments) {
     return std::string(
         asker_.DeclareQueue({.name = "work", .arguments = arguments}).status().message());
   }
 
-  // What ends the first connection of a client.
+  // The error that ends the first connection of a client.
   absl::Status WhyLost(const std::string& url) {
     struct Listener final : amqp::ConnectionListener {
       void OnOpen() override {}
@@ -46,7 +47,7 @@ class KeptQueueFacts : public Facts {
   static std::string Header(char type, const std::string& value) {
     return "\x01h" + (type + value);
   }
-  // Whether the broker takes it; a refusal ends the connection.
+  // Whether the broker accepts it; a refusal closes the connection.
   bool Takes(const std::string& queue, const std::string& headers) {
     try {
       Peer(vhost_.Url()).Publish("", queue, "", {.headers = amqp::TableView(headers)});
@@ -227,7 +228,7 @@ TEST_F(BrokerWideFacts, F44APolicyForAllExchangesFederatesDelayExchangesToo) {
   peer_->DeclareExchange("retry.300", "fanout");
   Declare("retry.300", "classic");
   peer_->Bind("retry.300", "retry.300");
-  // A message that fails upstream waits downstream, too. It is returned until the link is bound.
+  // A message that fails upstream also waits downstream. It is returned until the link is bound.
   const auto is_taken = [&] {
     try {
       Peer(upstream.Url()).Publish("retry.300", "orders", "failed upstream");

@@ -1,4 +1,4 @@
-// What x-expires does to a queue, and what renews it.
+// The effect of x-expires on a queue, and the actions that renew it.
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,9 +12,9 @@ namespace retryq::testing::lease_test {
 
 constexpr std::int64_t kExpiresMs = 1500;
 constexpr absl::Duration kExpires = absl::Milliseconds(kExpiresMs);
-// Quorum queues look at their leases every 5 s.
+// Quorum queues check their leases every 5 s.
 constexpr absl::Duration kTick = absl::Seconds(5);
-// What a loaded machine may add.
+// The additional time on a busy machine.
 constexpr absl::Duration kSlack = absl::Seconds(5);
 
 class LeaseFacts : public Facts {
@@ -25,8 +25,8 @@ class LeaseFacts : public Facts {
                             {"x-dead-letter-routing-key", "dead"}});
   }
 
-  // Does it again and again, for three leases; whether the queue was there all the time. What is
-  // done may make it anew: a message that is still in it tells.
+  // Repeats the action for three leases, and returns whether the queue existed all the time. The
+  // action may create the queue again: a message in it shows that it is still the same queue.
   bool Renews(const std::function<void()>& use) {
     const absl::Time end = absl::Now() + 3 * kExpires;
     while (absl::Now() < end) {
@@ -79,7 +79,7 @@ TEST_F(LeaseFacts, F3ADeclareWithoutAReplyDoesNotRenewTheLease) {
   ASSERT_TRUE(asker_.PublishMany("leased", 1));
   RawConnection raw(vhost_.Url());
   Renews([&] { ASSERT_EQ(raw.DeclareWithoutAnswer("leased", kExpiresMs), 0); });
-  // Gone, or made anew.
+  // Whether the queue is gone, or was created again.
   const auto left = asker_.DeclareQueue({.name = "leased", .passive = true});
   EXPECT_TRUE(!left.ok() || left->message_count == 0);
 }
@@ -88,7 +88,7 @@ TEST_F(LeaseFacts, F4DeclaringAQuorumQueueNeverRenewsItsLease) {
   peer_->DeclareQueue("leased", Expiring("quorum"));
   ASSERT_TRUE(asker_.PublishMany("leased", 10));
   const absl::Time declared = absl::Now();
-  // The declare itself may make it anew: then what was in it is gone.
+  // The declare itself may create the queue again: then its messages are gone.
   EXPECT_TRUE(Eventually(
       [&] {
         const auto found = asker_.DeclareQueue({.name = "leased", .arguments = Expiring("quorum")});
@@ -127,7 +127,7 @@ TEST_F(LeaseFacts, F31AQueueDeclaredTwiceAtTheEndOfItsLeaseStays) {
     std::unique_ptr<Timer> timer;
     absl::Time renewing_at = absl::InfiniteFuture();  // the second declare is sent
 
-    // On a machine that stands still for long the new lease is over by right.
+    // If the machine is suspended for long, the new lease has really ended.
     bool IsLeased() const {
       return absl::Now() - renewing_at < absl::Milliseconds(kLeaseMs * 2 / 3);
     }

@@ -11,8 +11,8 @@
 
 namespace retryq::testing {
 
-// What a broker does that is stopped, killed or short of memory: one of the test's own, of the same
-// version as the one that the other facts are asked of.
+// Facts about a broker that is stopped, killed or short of memory. The broker is private, and has
+// the same version as the broker of the other facts.
 class PrivateBrokerFacts : protected OwnBroker, public Facts {
  protected:
   void SetUp() override {
@@ -22,8 +22,8 @@ class PrivateBrokerFacts : protected OwnBroker, public Facts {
   void Declare(const std::string& queue, std::string_view type, const amqp::Table& more = {}) {
     peer_->DeclareQueue(queue, Arguments(type, more));
   }
-  // A queue whose messages go to `target` after the delay; a quorum queue keeps them until they
-  // have arrived.
+  // A queue that dead-letters its messages to `target` after the delay; a quorum queue keeps them
+  // until they have arrived.
   void DeclareDelay(const std::string& queue, std::string_view type, absl::Duration delay,
                     std::string_view target, amqp::Table more = {}) {
     more.Set("x-message-ttl", absl::ToInt64Milliseconds(delay));
@@ -50,8 +50,8 @@ class PrivateBrokerFacts : protected OwnBroker, public Facts {
     }));
   }
 
-  // How many different messages a queue gets, of those expected: once they are there, or no more
-  // come for some seconds.
+  // The number of different messages that a queue gets: waits until all expected ones have arrived,
+  // or none arrives for some seconds.
   std::size_t CountArrivals(const std::string& queue, std::size_t expected) {
     std::set<std::string> bodies;
     const auto takes_one = [&] {

@@ -1,4 +1,4 @@
-// How publishes and declares are answered.
+// The replies to publishes and declares.
 
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
@@ -8,7 +8,7 @@ namespace retryq::testing::publish_test {
 class PublishFacts : public Facts {};
 
 TEST_F(PublishFacts, F16AnUnroutablePublishIsConfirmedAndReturnedFirstIfMandatory) {
-  // Our client takes for returned only what is returned before it is acked.
+  // Our client treats a message as returned only if the return comes before the ack.
   const Asker::Answer mandatory = asker_.Publish({.routing_key = "nobody"});
   EXPECT_EQ(mandatory.outcome, PublishOutcome::kReturned);
   EXPECT_EQ(mandatory.code, 312);
@@ -31,7 +31,7 @@ TEST_F(PublishFacts, F16AMissingExchangeClosesTheChannelAndOtherPublishesAreNotC
   EXPECT_EQ(peer_->Count("work"), 0U);
 }
 
-// Chance shows it, in some of a hundred tries on an idle machine.
+// This happens by chance, in some of a hundred tries on an idle machine.
 TEST_F(PublishFacts, F46APassiveDeclareCountsFewerMessagesThanWerePublishedBeforeIt) {
   peer_->DeclareQueue("work", Arguments("quorum"));
   constexpr std::uint32_t kTries = 3000;
@@ -75,7 +75,7 @@ TEST_F(PublishFacts, F17ARefusedDeclareClosesOnlyItsChannel) {
   EXPECT_TRUE(powerless.lost().empty());
 }
 
-// 4.3.1 and newer take any right for it; 4.3.0, which nobody here can ask, wants configure.
+// 4.3.1 and newer accept any permission; 4.3.0, which is not tested here, requires configure.
 TEST_F(PublishFacts, F48APassiveDeclareNeedsAPermissionFrom43) {
   peer_->DeclareQueue("work");
   const auto look_as = [&](const TestVhost::Rights& rights) {
@@ -125,7 +125,7 @@ TEST_F(PublishFacts, F20NamesHaveAtMost255BytesAndNoLineBreaks) {
   const std::string longest(255, 'q');
   EXPECT_TRUE(asker_.DeclareQueue({.name = longest}).ok());
   EXPECT_TRUE(Exists(longest));
-  // They are taken out.
+  // The line breaks are removed.
   EXPECT_TRUE(asker_.DeclareQueue({.name = "one\r\ntwo"}).ok());
   EXPECT_TRUE(Exists("onetwo"));
 }

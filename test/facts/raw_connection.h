@@ -10,8 +10,8 @@
 
 namespace retryq::testing {
 
-// Says to the broker what neither our client nor a well-behaved peer would say. By librabbitmq,
-// blocking. Throws std::runtime_error where there is no connection.
+// Sends requests to the broker that neither our client nor a well-behaved peer would send. Uses
+// librabbitmq and blocks. Throws std::runtime_error if there is no connection.
 class RawConnection {
  public:
   static constexpr int kFrameMax = 131072;
@@ -21,7 +21,7 @@ class RawConnection {
   RawConnection(const RawConnection&) = delete;
   RawConnection& operator=(const RawConnection&) = delete;
 
-  // Whether the broker takes a client with this frame_max.
+  // Whether the broker accepts a client with this frame_max.
   static bool IsAccepted(const std::string& url, int frame_max);
 
   // Publishes `count` messages each to `queue` and to no queue, in turn, mandatory and confirmed;
@@ -37,24 +37,24 @@ class RawConnection {
   // A message whose content header has this many bytes of headers, in one frame.
   int PublishWithHeaders(const std::string& queue, std::size_t size);
 
-  // What is answered to a consumer of `queue` that is cancelled in the same breath.
+  // The reply to a consumer of `queue` that is cancelled immediately.
   struct Answers {
     bool consume_ok = false;
     int code = 0;  // of the close of the connection; 0: it got cancel-ok
   };
   Answers CancelBeforeConsumeOk(const std::string& queue);
 
-  // Takes the first message of `queue`, which must have one, and keeps it unsettled: what closes
-  // the connection returns it. Answers its delivery tag.
+  // Takes the first message of `queue`, which must have one, and keeps it unsettled: closing the
+  // connection requeues it. Returns its delivery tag.
   std::uint64_t Take(const std::string& queue);
-  // Both back into the queue, without an answer.
+  // Both requeue the message, without a reply.
   void Reject(std::uint64_t tag);
   void Nack(std::uint64_t tag);
 
  private:
-  // What comes of what was sent without an answer.
+  // The effect of requests that have no reply.
   int Outcome();
-  // The next method; what belongs to a content is passed over.
+  // The next method; frames of contents are skipped.
   amqp_method_t ReadMethod();
   static int CodeOf(const amqp_rpc_reply_t& reply);
   bool Login(const std::string& url, int frame_max);

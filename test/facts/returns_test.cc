@@ -1,4 +1,4 @@
-// What comes back to a quorum queue, and how the queue counts it.
+// Messages that return to a quorum queue, and how the queue counts the returns.
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ class ReturnFacts : public Facts {
     peer_->Publish("", "work", "message");
   }
 
-  // What the next delivery shows; nothing where it shows no such header.
+  // The value of a header in the next delivery; nullopt if the header is missing.
   struct Counts {
     std::optional<std::int64_t> failed;
     std::optional<std::int64_t> acquired;
@@ -36,7 +36,8 @@ class ReturnFacts : public Facts {
     Asker next(loop_, vhost_.Url());
     return CountsOf(*next.Consume("work", 1)[0]);
   }
-  // Of a message that failed so often, and was given back so often besides.
+  // The headers of a message that failed this number of times, and was also requeued this number of
+  // times.
   Counts Expected(std::int64_t failed, std::int64_t given_back) const {
     if (!asker_.IsAtLeast(4, 3)) return {.failed = failed + given_back, .acquired = std::nullopt};
     return {.failed = failed == 0 ? std::nullopt : std::optional(failed),
@@ -70,8 +71,8 @@ TEST_F(ReturnFacts, F41MessagesRequeuedBeforeTheChannelClosesDoNotCountFrom43) {
   EXPECT_EQ(Next(), Expected(0, 1));
 }
 
-// Not in each case, so it is tried until it is so. Our client takes that for a break of the
-// protocol.
+// This does not happen each time, so the test repeats it until it happens. Our client treats it as
+// a protocol violation.
 TEST_F(ReturnFacts, F60ACancelRightAfterAcksMayBeConfirmedAfterLaterRequests) {
   constexpr int kRounds = 100;
   bool reversed = false;
@@ -117,7 +118,7 @@ TEST_F(ReturnFacts, F69ACancelBeforeConsumeOkClosesTheConnectionOrFrom43Suppress
   }
 }
 
-// Only chance has a message on its way at that moment, so it is tried until one is.
+// A message is on its way at that moment only by chance, so the test repeats this until one is.
 TEST_F(ReturnFacts, F61MessagesInFlightToACancelledConsumerAreRequeuedAndCountBefore43) {
   constexpr int kRounds = 300;
   constexpr std::size_t kMessages = 8;
@@ -132,7 +133,7 @@ TEST_F(ReturnFacts, F61MessagesInFlightToACancelledConsumerAreRequeuedAndCountBe
     peer_->AwaitConfirms();
     ASSERT_TRUE(Eventually(
         [&] { return peer_->Count(queue) + consumer.deliveries().size() == kMessages; }));
-    // What the consumer has stays with it, uncounted.
+    // The consumer keeps its deliveries, uncounted.
     while (const amqp::MessagePtr left = peer_->Get(queue)) {
       if (counts == Counts()) counts = CountsOf(*left);
     }
@@ -163,10 +164,11 @@ TEST_F(ReturnFacts, F61MessagesPublishedAfterCancelOkAreNotAffected) {
   }
 }
 
-// Messages expire at the head of a queue only: one that is put back in the wrong place is late.
+// Messages expire only at the head of a queue: a message that is requeued in the wrong place is
+// late.
 class PlaceFacts : public Facts {
  protected:
-  // What is in a queue, in its order, after the first of four was delivered and put back.
+  // The messages of a queue, in order, after the first of four was delivered and requeued.
   std::string OrderAfter(const amqp::Table& more, bool by_nack) {
     peer_->DeclareQueue("delay", Arguments("quorum", more));
     for (const char* body : {"a", "b", "c", "d"}) peer_->Publish("", "delay", body);
@@ -265,7 +267,7 @@ TEST_F(ConsumerTimeoutFacts, F62ATimeoutTakesEffectAtTheLatestAtTheNextQueueActi
   }
 }
 
-// Where the socket is closed right behind the acks only chance shows that some are lost.
+// If the socket is closed right after the acks, some of them are lost only by chance.
 TEST_F(ReturnFacts, F47ClosingAChannelProperlyLosesNoAck) {
   ASSERT_TRUE(asker_.PublishMany("work", 79));
   asker_.Take("work", 80);

@@ -1,4 +1,4 @@
-// Messages that the broker takes from an AMQP 1.0 client, and cannot deliver over AMQP 0-9-1.
+// Messages that the broker accepts from an AMQP 1.0 client, and cannot deliver over AMQP 0-9-1.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -135,12 +135,12 @@ class UndeliverableFacts : public Facts {
     if (!asker_.IsAtLeast(4)) GTEST_SKIP() << "takes AMQP 1.0 by a plugin";
   }
 
-  // With application properties that AMQP 0-9-1 has no type for.
+  // With application properties of types that AMQP 0-9-1 does not have.
   void SendUuid(const std::string& queue) {
     Amqp10Sender(vhost_.Url()).Send(queue, "\x98" + std::string(16, '\1'));
   }
 
-  // What a consumer gets, with what is counted of each, until the broker closes its connection.
+  // The deliveries of a consumer, with the counts of each, until the broker closes its connection.
   std::vector<std::string> TakeUntilClosed(const std::string& queue, std::uint16_t prefetch) {
     Asker consumer(loop_, vhost_.Url());
     consumer.channel().Qos(prefetch, [](const absl::Status&) {});
@@ -174,8 +174,8 @@ TEST_F(UndeliverableFacts, F73AnAmqp10PropertyWithoutAnAmqp091TypeClosesTheConne
   EXPECT_EQ(peer_->Count("classic"), 2U);
 }
 
-// A quorum queue has what comes back wait before all else, and counts it, also what its consumer
-// has not seen.
+// A quorum queue puts returned messages before all others, and counts the returns, even of messages
+// that the consumer has not seen.
 TEST_F(UndeliverableFacts, F73AnUndeliverableMessageHidesOthersInAQuorumQueueUntilTheyReturn) {
   peer_->DeclareQueue("work", Arguments("quorum"));
   SendUuid("work");

@@ -1,4 +1,4 @@
-// How messages leave a queue whose TTL is over, and where they go.
+// How messages leave a queue when their TTL is over, and where they are dead-lettered.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ class WayBackFacts : public Facts {
     return arguments;
   }
 
-  // All that is in a queue, dead letters on their way out included.
+  // All messages of a queue, including dead letters that have not left yet.
   int Depth(const std::string& queue) {
     return vhost_.Queue(queue).value_or(Json::object()).value("messages", -1);
   }
@@ -56,12 +56,12 @@ TEST_F(WayBackFacts, F10ExpiryIsPromptAndNeverEarly) {
     }
     std::sort(lateness.begin(), lateness.end());
     EXPECT_GE(lateness.front(), absl::Milliseconds(-1)) << type;
-    // 1 to 2 ms and the way to and fro on a machine at rest, which this one is not.
+    // On an idle machine this would be 1 to 2 ms plus the round trip; this machine is not idle.
     EXPECT_LE(lateness[lateness.size() / 2], absl::Milliseconds(500)) << type;
   }
 }
 
-// `retryq queues` shows what is overdue by nothing else.
+// This number is all that `retryq queues` knows about overdue messages.
 TEST_F(WayBackFacts, F38TheManagementApiShowsOverdueMessagesOnlyAsDeadLetters) {
   const amqp::Table nowhere = {{"x-dead-letter-routing-key", "nobody"}};
   peer_->DeclareQueue("classic", Delaying("classic", "", nowhere));
@@ -134,14 +134,14 @@ TEST_F(WayBackFacts, F37ThirtyTwoUndeliverableDeadLettersBlockAllMessagesBehindT
     peer_->DeclareQueue(name,
                         Reliable(Delaying("quorum", "", {{"x-expires", std::int64_t{15'000}}})));
     peer_->Bind(name, name);
-    // A queue that was made just now can keep what it gets for ever (F52).
+    // A queue that was just declared can keep its messages forever (F52).
     Wait(absl::Seconds(1));
     for (int i = 0; i < undeliverable; ++i) peer_->Send(name, "nobody", "undeliverable");
     peer_->AwaitConfirms();
-    peer_->Publish(name, "work", "innocent");
+    peer_->Publish(name, "work", "unaffected");
   }
   EXPECT_EQ(asker_.Take("work", 1)[0]->routing_key, "work");
-  // The other one goes with its queue.
+  // The other exchange is deleted with its queue.
   ASSERT_TRUE(Eventually([&] { return !Exists("waiting 32"); }, absl::Minutes(1)));
   EXPECT_TRUE(Throughout(absl::Seconds(3), [&] { return peer_->Count("work") == 0; }));
 }
@@ -181,7 +181,7 @@ TEST_F(WayBackFacts, F13TheDefaultExchangeReturnsToOneQueueAndANamedOneToAllBoun
   asker_.Take("shipping", 1);
 }
 
-// A client's copy of what the broker once wrote.
+// A client's copy of a header that the broker has written.
 amqp::Table Deaths(std::string_view queue, std::int64_t count) {
   const amqp::Table death = {{"count", count},
                              {"reason", "expired"},
@@ -251,10 +251,11 @@ TEST_F(WayBackFacts, F29APolicyAddsADeadLetterRoutingKeyButDoesNotChangeTheExcha
       peer_->DeclareQueue(queue, type == "quorum" ? Reliable(arguments) : arguments);
       peer_->Bind(queue, "to " + queue);
       peer_->Publish("to " + queue, "work", queue);
-      // The queue's own exchange stays, the default one; a key of its own it has none.
+      // The dead-letter exchange of the queue, the default exchange, stays; the queue sets no
+      // routing key.
       EXPECT_EQ(asker_.Take(with_key ? "elsewhere" : "work", 1)[0]->body, queue);
     }
-    // A key of its own stays, too.
+    // A routing key that the queue sets also stays.
     const std::string queue = type + "-keeps-its-key";
     vhost_.management().Put("/policies/" + vhost_.name() + "/" + queue,
                             {{"pattern", "^" + queue + "$"},

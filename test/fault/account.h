@@ -15,7 +15,7 @@
 
 namespace retryq::fault {
 
-// What is known of the messages of one kind while the workers run.
+// The known results of the messages of one kind while the workers run.
 class Account {
  public:
   void Add(const WorkerEntry& entry) {
@@ -44,17 +44,18 @@ class Account {
   std::uint64_t handled() const { return CountOf(handled_); }
   std::uint64_t ended() const { return CountOf(ended_); }
   bool any_parked() const { return any_parked_; }
-  // Messages whose delay, as far as is known now, ends in this time.
+  // Messages whose delay ends in this time, as far as the workers have reported it.
   std::uint64_t DueBetween(absl::Time from, absl::Time to) const {
     return static_cast<std::uint64_t>(std::count_if(
         due_.begin(), due_.end(), [=](absl::Time at) { return from <= at && at <= to; }));
   }
 
-  // Of messages that failed before this lateness is not measured: the first publish into a new
-  // quorum queue takes longer.
+  // The lateness of messages that failed before this time is not measured: the first publish to a
+  // new quorum queue takes longer.
   void MeasureLatenessFrom(absl::Time from) { measured_from_ = from; }
-  // By how much the latest retry came after its delay was over, counted from the failure; nothing
-  // before the first retry. Only of messages whose calls are written down.
+  // The largest lateness of a retry: the time from the end of its delay, counted from the failure,
+  // to the call. Not set before the first retry. Includes only messages whose calls are written to
+  // the log.
   std::optional<absl::Duration> lateness() const { return lateness_; }
 
  private:

@@ -12,20 +12,20 @@ namespace retryq::fault {
 
 class Scene;
 
-// One way for something to break while traffic flows.
+// A fault: something that breaks while traffic continues.
 struct Fault {
-  // What it needs for itself.
+  // The resources that the fault needs.
   enum class Place {
     kVhost,      // others are on the broker at the same time
-    kBroker,     // a broker that nobody else uses meanwhile
+    kBroker,     // a broker that no other fault uses meanwhile
     kSmallDisk,  // one whose data lies on a small disk
     kCluster,    // three nodes
     kUpgrade,    // three nodes of 4.0, which become those of the version that is tested
   };
 
-  // A second work queue, `innocent`, that has nothing to do with the fault. The referee counts it
-  // separately: it must lose nothing, and no retry may be late.
-  enum class Innocent {
+  // A second work queue, `unaffected`, that the fault does not affect. The referee counts its
+  // messages separately: none may be lost, and no retry may be late.
+  enum class Unaffected {
     kNone,
     kSameWorkers,  // each worker consumes both queues with one client
     kOwnWorker,    // a worker of its own, which reaches the broker without the proxy
@@ -36,24 +36,24 @@ struct Fault {
   Place place = Place::kVhost;
   std::string work_queue_type = "classic";
 
-  Innocent innocent = Innocent::kNone;
+  Unaffected unaffected = Unaffected::kNone;
 
-  // How late a retry of the innocent queue may be at the most, where the fault itself keeps the
-  // broker from delivering for a while.
-  absl::Duration innocent_lateness = absl::ZeroDuration();
+  // The maximum lateness of a retry of the unaffected queue, for faults that prevent the broker
+  // itself from delivering for a while.
+  absl::Duration unaffected_lateness = absl::ZeroDuration();
 
   // Whether the work queue is auto-delete; whether it refuses messages when it is full.
   bool auto_delete_work_queue = false;
   bool work_queue_refuses = false;
 
-  // Whether messages kill workers, which are started again then.
+  // Whether messages kill workers, which are then started again.
   bool workers_die = false;
 
-  // What all workers are told (worker_main.cc).
+  // The flags of all workers (worker_main.cc).
   std::vector<std::string> worker_flags = {};
 
-  // Messages that are on their way show some sign of it within this time. Longer than the longest
-  // delay, and than the management API's figures are old.
+  // Messages that are on their way cause some event within this time. It is longer than the longest
+  // delay, and than the age of the management API's figures.
   absl::Duration quiet = absl::Seconds(8);
 
   // Whether it is part of a quick run.
@@ -62,26 +62,27 @@ struct Fault {
   // Messages that the producer sends a second.
   int rate = 60;
 
-  // What workers do first when all is well again.
+  // The first action of workers after the fault.
   WorkerAct recovery = WorkerAct::kRetried;
 
-  // With classic delay queues RabbitMQ itself may lose messages here: why. Empty: it may not.
+  // The reason why RabbitMQ itself may lose messages of classic delay queues in this fault. Empty:
+  // it may not.
   std::string classic_may_lose = {};
 
   // Before there are workers.
   std::function<void(Scene&)> prepare = [](Scene&) {};
 
-  // Whether it strikes before the workers have done anything.
+  // Whether the fault begins before the workers have done anything.
   bool at_once = false;
 
-  // What frees messages that RabbitMQ keeps and does not move. Empty: nothing should have to.
+  // The action that frees messages that RabbitMQ keeps and does not move. Empty: not needed.
   std::function<void(Scene&)> unstick = {};
 
-  // Breaks things, has that last, and ends it; traffic flows meanwhile. Throws what goes wrong.
+  // Begins the fault, waits, and ends it, while traffic continues. Throws if a step fails.
   std::function<void(Scene&)> strike;
 };
 
-// By what they disturb.
+// The faults, by the part that they disturb.
 std::vector<Fault> NetworkFaults();
 std::vector<Fault> PhaseFaults();
 std::vector<Fault> WorkerFaults();

@@ -1,4 +1,4 @@
-// What happens to a broker that stands alone.
+// Faults of a broker that is not part of a cluster.
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@ void Kill(Scene& scene) {
   scene.node().Restart();
 }
 
-// Where the parked queue is new too, and of the quorum type, nobody can park in it any more.
+// If the parked queue is also new, and a quorum queue, no worker can park messages in it any more.
 void DeclareParkedQueue(Scene& scene) { scene.Connect()->DeclareQueue(kParkedQueue); }
 
 void KillWhenQueuesAreNew(Scene& scene) {
@@ -33,7 +33,7 @@ std::function<void(Scene&)> FreezeFor(absl::Duration duration) {
   };
 }
 
-// An alarm that `raise` brings about and `clear` ends, both for rabbitmqctl.
+// An alarm that the rabbitmqctl command `raise` causes and `clear` ends.
 std::function<void(Scene&)> Alarm(const std::string& name, std::vector<std::string> raise,
                                   std::vector<std::string> clear) {
   return [=](Scene& scene) {

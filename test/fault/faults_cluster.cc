@@ -1,4 +1,4 @@
-// What happens to the nodes of a cluster.
+// Faults of the nodes of a cluster.
 
 #include <algorithm>
 #include <future>
@@ -13,10 +13,11 @@ namespace {
 
 constexpr absl::Duration kLost = absl::Seconds(20);
 
-// How long a queue may be without a leader, or a worker without a connection, when a node goes.
+// How long a queue may be without a leader, or a worker without a connection, after a node has
+// gone.
 constexpr absl::Duration kElection = absl::Seconds(30);
 
-// How long there may be no node.
+// How long all nodes may be down.
 constexpr absl::Duration kUpgrade = absl::Minutes(2);
 
 void KillEachInTurn(Scene& scene) {
@@ -28,7 +29,8 @@ void KillEachInTurn(Scene& scene) {
   }
 }
 
-// What is in classic delay queues of the lost node is back with it, and cannot be declared before.
+// Classic delay queues of the lost node return with it, with their messages, and cannot be declared
+// before.
 void LoseOne(Scene& scene) {
   const testing::BrokerNode& lost = *scene.nodes().at(1);
   lost.Kill();
@@ -38,7 +40,7 @@ void LoseOne(Scene& scene) {
   lost.Restart();
 }
 
-// The next node follows once all copies of all queues are there.
+// The next node is restarted once all replicas of all queues are online.
 void AwaitMembers(Scene& scene) {
   scene.Await(
       "all members of all quorum queues are online",
@@ -65,9 +67,9 @@ void RestartGracefully(Scene& scene) {
   }
 }
 
-// RabbitMQ lets no node of 4.3 into a cluster of nodes older than 4.2, so all of them are stopped.
-// They wait for each other as they start. The metadata move from Mnesia to Khepri before: a node of
-// 4.3 that does this as it starts ends itself where another one is not there yet.
+// A node of 4.3 cannot join a cluster of nodes older than 4.2, so all nodes are stopped. They wait
+// for each other when they start. The metadata is migrated from Mnesia to Khepri before: a node of
+// 4.3 that does this at its start exits if another node is not running yet.
 void UpgradeAll(Scene& scene) {
   scene.node().Control({"enable_feature_flag", "--experimental", "khepri_db"});
   scene.AwaitRecovery();
@@ -81,8 +83,8 @@ void UpgradeAll(Scene& scene) {
   scene.node().Control({"enable_feature_flag", "all"});
 }
 
-// 3.10 may forget, when the leader of a quorum queue moves, what it was dead-lettering, until the
-// next leader comes.
+// When the leader of a quorum queue moves, 3.10 may forget the messages that it was dead-lettering,
+// until the next change of the leader.
 void RestartEachInTurn(Scene& scene) {
   for (const testing::BrokerNode* node : scene.nodes()) node->Restart();
 }
@@ -104,8 +106,8 @@ std::vector<Fault> ClusterFaults() {
                "that know all nodes",
        .place = Fault::Place::kCluster,
        .work_queue_type = "quorum",
-       .innocent = Fault::Innocent::kSameWorkers,
-       .innocent_lateness = kElection,
+       .unaffected = Fault::Unaffected::kSameWorkers,
+       .unaffected_lateness = kElection,
        .quick = false,
        .classic_may_lose = "F25, F26",
        .unstick = RestartEachInTurn,
@@ -116,8 +118,8 @@ std::vector<Fault> ClusterFaults() {
            "work queue, workers that know all nodes",
        .place = Fault::Place::kCluster,
        .work_queue_type = "quorum",
-       .innocent = Fault::Innocent::kSameWorkers,
-       .innocent_lateness = kElection,
+       .unaffected = Fault::Unaffected::kSameWorkers,
+       .unaffected_lateness = kElection,
        .quick = false,
        .classic_may_lose = "F26",
        .unstick = RestartEachInTurn,
@@ -128,8 +130,8 @@ std::vector<Fault> ClusterFaults() {
            "work queue, workers that know all nodes",
        .place = Fault::Place::kUpgrade,
        .work_queue_type = "quorum",
-       .innocent = Fault::Innocent::kSameWorkers,
-       .innocent_lateness = kUpgrade,
+       .unaffected = Fault::Unaffected::kSameWorkers,
+       .unaffected_lateness = kUpgrade,
        .quick = false,
        .classic_may_lose = "F26",
        .strike = UpgradeAll},

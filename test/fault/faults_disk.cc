@@ -15,7 +15,7 @@
 namespace retryq::fault {
 namespace {
 
-// Takes all space that is left on the disk of `directory`, until it is destroyed.
+// Uses all free space on the disk of `directory`, until it is destroyed.
 class Filler {
  public:
   explicit Filler(const std::string& directory) : path_(directory + "/filler") {
@@ -29,7 +29,7 @@ class Filler {
   Filler(const Filler&) = delete;
   Filler& operator=(const Filler&) = delete;
 
-  // As what is freed meanwhile is taken too, so again and again.
+  // Repeats this, because space that is freed meanwhile must also be used.
   void Fill() const {
     static const std::string kZeros(std::size_t{1} << 16, '\0');
     std::size_t size = kZeros.size();
@@ -45,7 +45,8 @@ class Filler {
 };
 
 void FillDisk(Scene& scene) {
-  // By default the broker stops taking messages long before; here it shall run into the wall.
+  // By default the broker stops accepting messages long before the disk is full; this test lets it
+  // fill the disk.
   scene.node().Control({"set_disk_free_limit", "1"});
   {
     const Filler filler(scene.node().directory());
@@ -58,7 +59,7 @@ void FillDisk(Scene& scene) {
 }
 
 // A quorum queue whose process ended while the disk was full may not be started by the node that
-// comes up next (rabbitmq-server issue 4512); what is in it waits for another start.
+// comes up next (rabbitmq-server issue 4512); its messages wait for another start.
 void RestartAgain(Scene& scene) { scene.node().Restart(); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Trouble of one work queue, its messages or its workers, beside another one that has none of it.
+// Faults that affect one work queue, its messages or its workers, but not a second work queue.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,10 +12,11 @@
 namespace retryq::fault {
 namespace {
 
-// Longer than the longest delay, so that messages come due that nobody takes.
+// Longer than the longest delay, so that messages come due that no queue accepts.
 constexpr absl::Duration kGone = absl::Seconds(6);
 
-// The first publish into a new quorum queue waits a second, and so it does into the next one.
+// The first publish to a new quorum queue waits a second, and so does the first publish to the next
+// one.
 constexpr absl::Duration kNewQueue = absl::Seconds(3);
 
 // A dead letter that a quorum queue could not deliver is tried again after three minutes (F11);
@@ -25,8 +26,9 @@ void TryDeadLettersOften(Scene& scene) {
       {"eval", "application:set_env(rabbit, dead_letter_worker_publisher_confirm_timeout, 4000)."});
 }
 
-// What may be gone with the work queue: what was in it, and what the workers had in hand and have
-// not begun. The producer is paused meanwhile. What comes due later is not destroyed by that.
+// Messages that may be deleted with the work queue: those in it, and those that the workers have
+// prefetched. The producer is paused meanwhile. Messages that come due later are not destroyed by
+// this.
 void MayBeGoneWithWorkQueue(Scene& scene, std::uint64_t ready) {
   constexpr std::uint64_t kInHand = 2 * kPrefetch;
   scene.referee().MayHaveDestroyed(ready + kInHand);
@@ -40,7 +42,7 @@ void DeleteWorkQueue(Scene& scene) {
   scene.DeclareWorkQueue();
 }
 
-// Its last consumer is gone, and it with that.
+// The last consumer is gone, and the auto-delete queue with it.
 void LoseAutoDeleteWorkQueue(Scene& scene) {
   scene.PauseProducer();
   const absl::Time counted = absl::Now();
@@ -50,7 +52,7 @@ void LoseAutoDeleteWorkQueue(Scene& scene) {
     proxy.Cut();
   });
   scene.Await("the work queue is gone", [&] { return !scene.vhost().HasQueue(kWorkQueue); });
-  // On a busy machine that takes a while, in which messages come due that nobody takes.
+  // On a busy machine this takes a while, in which messages come due that no queue accepts.
   MayBeGoneWithWorkQueue(scene, ready + scene.ComingDue(counted, absl::Now()));
   scene.ResumeProducer();
   scene.Last(kGone);
@@ -60,8 +62,8 @@ void LoseAutoDeleteWorkQueue(Scene& scene) {
   });
 }
 
-// No message fits into this queue any more, until that ends. The queue must have been declared as
-// one that refuses: a policy that says both has it drop its head at first.
+// The queue accepts no message until the fault ends. It must have been declared with
+// reject-publish: a policy that also sets overflow would first drop messages from its head.
 std::function<void(Scene&)> Fill(const std::string& queue) {
   return [=](Scene& scene) {
     const std::string policy = absl::StrCat("/policies/", scene.vhost().name(), "/full");
@@ -78,7 +80,7 @@ void DeclareClassicParkedQueue(Scene& scene) {
                                 {{"x-queue-type", "classic"}, {"x-overflow", "reject-publish"}});
 }
 
-// 3.10 and 4.0 look every `channel_tick_interval`.
+// 3.10 and 4.0 check every `channel_tick_interval`.
 void TimeConsumersOut(Scene& scene) {
   for (const char* name : {"consumer_timeout", "channel_tick_interval"}) {
     scene.node().Control({"eval", absl::StrCat("application:set_env(rabbit, ", name, ", 2000).")});
@@ -110,7 +112,7 @@ void PublishPoison(Scene& scene) {
   }
 }
 
-// First both workers as they were before delay queues belonged to a work queue, then back.
+// Restarts both workers with shared delay queues, as in older versions, and then again without.
 void ChangeVersions(Scene& scene) {
   for (const char* flag : {"--share", ""}) {
     for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
@@ -126,21 +128,22 @@ void ChangeVersions(Scene& scene) {
 
 std::vector<Fault> IsolationFaults() {
   using Place = Fault::Place;
-  constexpr auto kSameWorkers = Fault::Innocent::kSameWorkers;
-  constexpr auto kOwnWorker = Fault::Innocent::kOwnWorker;
-  // So that more messages of each delay come due than RabbitMQ holds of a quorum delay queue (F37).
+  constexpr auto kSameWorkers = Fault::Unaffected::kSameWorkers;
+  constexpr auto kOwnWorker = Fault::Unaffected::kOwnWorker;
+  // So that more messages of each delay come due than RabbitMQ keeps unconfirmed for a quorum delay
+  // queue (F37).
   constexpr int kMany = 100;
   return {
       {.name = "delete-work-queue",
        .what = "the work queue is deleted, and declared again after 6 s, longer than the delays",
-       .innocent = kSameWorkers,
+       .unaffected = kSameWorkers,
        .rate = kMany,
        .classic_may_lose = "F11",
        .prepare = TryDeadLettersOften,
        .strike = DeleteWorkQueue},
       {.name = "full-work-queue",
        .what = "the work queue is full for 6 s and refuses messages",
-       .innocent = kSameWorkers,
+       .unaffected = kSameWorkers,
        .work_queue_refuses = true,
        .quick = false,
        .rate = kMany,
@@ -150,7 +153,7 @@ std::vector<Fault> IsolationFaults() {
       {.name = "auto-delete-work-queue",
        .what = "the work queue is auto-delete, and all its consumers lose their connections; it is "
                "declared again after 6 s",
-       .innocent = kOwnWorker,
+       .unaffected = kOwnWorker,
        .auto_delete_work_queue = true,
        .quick = false,
        .classic_may_lose = "F40",
@@ -158,7 +161,7 @@ std::vector<Fault> IsolationFaults() {
        .strike = LoseAutoDeleteWorkQueue},
       {.name = "full-parked-queue",
        .what = "the parked queue is full for 6 s and refuses messages",
-       .innocent = kSameWorkers,
+       .unaffected = kSameWorkers,
        .recovery = WorkerAct::kParked,
        .prepare = DeclareClassicParkedQueue,
        .strike = Fill(kParkedQueue)},
@@ -167,9 +170,9 @@ std::vector<Fault> IsolationFaults() {
                "quorum work queue",
        .place = Place::kBroker,
        .work_queue_type = "quorum",
-       .innocent = kSameWorkers,
+       .unaffected = kSameWorkers,
        .worker_flags = {"--count", "--hang"},
-       // A consumer that has ended is begun again after ten seconds at the most.
+       // A consumer that has ended is started again after at most ten seconds.
        .quiet = absl::Seconds(30),
        .quick = false,
        .prepare = TimeConsumersOut,
@@ -178,14 +181,14 @@ std::vector<Fault> IsolationFaults() {
       {.name = "cut-often",
        .what = "the workers' connections are cut every half second for a minute (with --quick: for "
                "10 s)",
-       .innocent = kOwnWorker,
+       .unaffected = kOwnWorker,
        .quick = false,
        .strike = CutOften},
       {.name = "poison",
        .what = "for 10 s every seventh message kills its worker, or has headers that leave no room "
                "in a frame, are nested 500 deep, or forge counts and ways; quorum work queue",
        .work_queue_type = "quorum",
-       .innocent = kOwnWorker,
+       .unaffected = kOwnWorker,
        .workers_die = true,
        .worker_flags = {"--count"},
        .quick = false,
@@ -195,8 +198,8 @@ std::vector<Fault> IsolationFaults() {
        .what =
            "workers that name quorum delay queues as retryq did before these belonged to a work "
            "queue, beside workers of today, and each becomes the other",
-       .innocent = kSameWorkers,
-       .innocent_lateness = kNewQueue,
+       .unaffected = kSameWorkers,
+       .unaffected_lateness = kNewQueue,
        .strike = ChangeVersions},
   };
 }

@@ -1,4 +1,4 @@
-// What the network does to the workers' connections.
+// Faults of the network between workers and broker.
 
 #include "fault/fault.h"
 #include "fault/scene.h"
@@ -15,7 +15,7 @@ void SetFlow(Scene& scene, Proxy::Flow to_broker, Proxy::Flow to_client) {
   });
 }
 
-// Has bytes pass like this for a while.
+// Sets the flow of bytes for a while.
 std::function<void(Scene&)> Flow(Proxy::Flow to_broker, Proxy::Flow to_client,
                                  absl::Duration duration) {
   return [=](Scene& scene) {

@@ -1,4 +1,4 @@
-// The connection is cut in each phase of what a worker and the broker say to each other: before a
+// The connection is cut in each phase of the protocol between a worker and the broker: before a
 // frame, within it and after it.
 
 #include <utility>
@@ -36,7 +36,7 @@ void AwaitTraffic(Scene& scene) {
   });
 }
 
-// `anew`: the phase comes only after a connection has been lost.
+// `anew`: the phase occurs only after a connection has been lost.
 std::function<void(Scene&)> CutIn(std::vector<Phase> phases, bool anew) {
   return [phases = std::move(phases), anew](Scene& scene) {
     for (Phase phase : phases) {

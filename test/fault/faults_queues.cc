@@ -1,4 +1,4 @@
-// What is deleted or purged by hand while messages are in it.
+// Queues and exchanges that are deleted or purged by hand while they have messages.
 
 #include <functional>
 #include <stdexcept>
@@ -11,8 +11,9 @@
 namespace retryq::fault {
 namespace {
 
-// Deletes a queue, and returns how many messages the broker says were in it. They are gone, and
-// what was being published into it may be: the broker confirms that, although the queue is going.
+// Deletes a queue, and returns the number of its messages that the broker reports. They are gone,
+// and messages that were being published to it may be gone too: the broker confirms them although
+// the queue is being deleted.
 std::uint32_t Delete(Scene& scene, const std::string& queue) {
   const std::unique_ptr<testing::Peer> peer = scene.Connect();
   scene.WithInFlight([&](InFlight& publishes) { publishes.Begin(queue); });
@@ -23,8 +24,8 @@ std::uint32_t Delete(Scene& scene, const std::string& queue) {
   return deleted;
 }
 
-// Does it with two delay queues until messages were in each. On a busy machine those that were seen
-// in a queue may have left it before the broker is asked to empty it.
+// Repeats the action on two delay queues until each had messages. On a busy machine, messages that
+// were seen in a queue may have left it before the broker purges it.
 void EmptyDelayQueues(Scene& scene,
                       const std::function<std::uint32_t(const std::string& queue)>& empty) {
   constexpr int kAttempts = 10;

@@ -1,4 +1,4 @@
-// What an administrator does to the vhost.
+// Faults that an administrator causes in the vhost.
 
 #include "fault/fault.h"
 #include "fault/scene.h"
@@ -6,20 +6,20 @@
 namespace retryq::fault {
 namespace {
 
-// Channels remember what they were allowed; new ones ask again.
+// Channels cache permissions; new channels check them again.
 void Reconnect(Scene& scene) {
   scene.WithProxy([](testing::Proxy& proxy) { proxy.Cut(); });
 }
 
 void WithdrawRights(Scene& scene) {
-  // No declares and no publishes.
+  // The workers may neither declare nor publish.
   scene.vhost().SetRights(scene.worker_user(), {.configure = "", .write = "", .read = ".*"});
   Reconnect(scene);
   scene.Last(absl::Seconds(5));
   scene.GiveRights();
   scene.AwaitRecovery();
 
-  // Nothing, although the vhost is still theirs.
+  // The workers have no permissions, but still access to the vhost.
   scene.vhost().SetRights(scene.worker_user(), {.configure = "", .write = "", .read = ""});
   Reconnect(scene);
   scene.Last(absl::Seconds(5));
@@ -37,7 +37,7 @@ void WithdrawVhost(Scene& scene) {
 void DeleteVhost(Scene& scene) {
   const std::uint64_t handled = scene.handled();
   scene.vhost().Delete();
-  // All that had been sent and was not handled before may have been in it.
+  // All messages that were sent and not handled before may have been in the vhost.
   scene.referee().MayHaveDestroyed(scene.sent() - handled);
   scene.Last(absl::Seconds(3));
   scene.vhost().MakeAgain();

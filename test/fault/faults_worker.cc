@@ -1,4 +1,4 @@
-// What happens to one of the two workers.
+// Faults of one of the two workers.
 
 #include <cstddef>
 
@@ -17,8 +17,8 @@ std::function<void(Scene&)> FreezeWorkerFor(absl::Duration duration) {
   };
 }
 
-// A copy does not get through, and the workers are gone before they can send it again. The original
-// must still be there.
+// A copy does not reach the broker, and the workers die before they can publish it again. The
+// original must still be in its queue.
 void KillAmidAPublish(Scene& scene) {
   scene.WithProxy([](testing::Proxy& proxy) {
     proxy.CutAt({.way = testing::Proxy::Way::kToBroker,
@@ -36,7 +36,7 @@ void KillAgainAndAgain(Scene& scene) {
   for (int i = 1; i <= 10; ++i) {
     scene.worker(0).Kill();
     scene.worker(0).Start();
-    // Anywhere between its first steps and full work.
+    // At any point between its start and full load.
     scene.Last(absl::Milliseconds(200) * i);
     if (i % 2 == 0) KillAmidAPublish(scene);
   }

@@ -7,7 +7,7 @@
 namespace retryq::fault {
 namespace {
 
-// Reads what a well-formed payload holds, in order.
+// Reads the fields of a well-formed payload in order.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

@@ -10,14 +10,14 @@
 
 namespace retryq::fault {
 
-// Counts, by what passes a proxy, the publishes that are on their way to one destination: those
-// that the broker has neither confirmed nor refused. Used on the proxy's loop.
+// Counts the publishes that are on their way to one destination, from the frames that pass a proxy:
+// those that the broker has neither confirmed nor refused. Used on the proxy's loop.
 class InFlight final : public testing::ProxyListener {
  public:
   // Starts counting publishes to this exchange, or with the default exchange ("") to this queue:
   // those that are open, and those that follow.
   void Begin(std::string destination);
-  // All of them until now.
+  // All counted publishes until now.
   std::uint64_t End() const { return met_; }
 
   // Publishes that the broker has answered so far, and deliveries that workers have settled.
@@ -30,7 +30,7 @@ class InFlight final : public testing::ProxyListener {
  private:
   struct Channel {
     std::uint64_t published = 0;
-    std::map<std::uint64_t, std::string> open;  // by number: where to
+    std::map<std::uint64_t, std::string> open;  // by number: the destination
   };
 
   void OnPublish(Channel& channel, std::string destination);

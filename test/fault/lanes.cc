@@ -21,13 +21,13 @@ constexpr int kVhostsAtOnce = 3;
 constexpr int kBrokersAtOnce = 2;
 constexpr int kClusterNodes = 3;
 
-// Releases as `broker start --version` knows them.
+// Releases, as for `broker start --version`.
 constexpr char kUpgradeFrom[] = "trixie";
 constexpr char kUpgradeTo[] = "sid";
 
 using Nodes = std::vector<std::unique_ptr<BrokerNode>>;
 
-// Calls `work(0)` to `work(size - 1)`, so many of them at once, and waits for all.
+// Calls `work(0)` to `work(size - 1)`, at most this number at once, and waits for all.
 void InThreads(int at_once, std::size_t size, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::thread> threads;
@@ -43,7 +43,7 @@ class Lanes {
  public:
   Lanes(const LaneOptions& options, Report& report) : options_(options), report_(report) {}
 
-  // Runs `jobs` on `nodes`, so many of them at once.
+  // Runs `jobs` on `nodes`, at most this number at once.
   void Run(const std::vector<Job>& jobs, int at_once, const std::function<Nodes()>& make_nodes) {
     if (jobs.empty()) return;
     Nodes nodes;
@@ -57,7 +57,7 @@ class Lanes {
     InThreads(at_once, jobs.size(), [&](std::size_t index) { RunOne(jobs[index], nodes); });
   }
 
-  // Runs each job on nodes of its own, so many of them at once.
+  // Runs each job on its own nodes, at most this number at once.
   void RunEach(const std::vector<Job>& jobs, int at_once,
                const std::function<Nodes()>& make_nodes) {
     InThreads(at_once, jobs.size(), [&](std::size_t index) { Run({jobs[index]}, 1, make_nodes); });
@@ -136,7 +136,7 @@ void RunLanes(const std::vector<Job>& jobs, const LaneOptions& options, Report& 
               [&] { return lanes.One(options.directory); });
   });
   std::thread brokers([&] {
-    // What is left of one run shall not be there in the next.
+    // The next run must not find objects of this run.
     lanes.RunEach(at(Fault::Place::kBroker), kBrokersAtOnce,
                   [&] { return lanes.One(options.directory); });
   });

@@ -18,18 +18,18 @@ struct Job {
 };
 
 struct LaneOptions {
-  std::string directory;  // for all that the runs leave behind
+  std::string directory;  // for all files that the runs keep
   std::string worker_program;
   std::vector<std::string> broker_arguments;  // of `broker start`
   std::string small_disk;                     // a directory
   absl::Status small_disk_status;             // why there is none
   bool stops = false;                         // of a worker, during each fault
   bool quick = false;
-  absl::Duration most_late;  // of a retry of an innocent work queue
+  absl::Duration most_late;  // of a retry of an unaffected work queue
 };
 
-// Runs all jobs, several at once where they do not disturb each other: those that need only a vhost
-// share a broker, the others have one to themselves.
+// Runs all jobs, several at once if they do not disturb each other: jobs that need only a vhost
+// share a broker, all others have their own.
 void RunLanes(const std::vector<Job>& jobs, const LaneOptions& options, Report& report);
 
 }  // namespace retryq::fault

@@ -10,7 +10,7 @@
 
 namespace retryq::fault {
 
-// An event loop that runs on a thread of its own, so that traffic flows while another thread waits.
+// An event loop that runs on its own thread, so that traffic continues while another thread waits.
 class LoopThread {
  public:
   LoopThread() {
@@ -31,11 +31,11 @@ class LoopThread {
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  // Calls `function(loop)` on the loop's thread and answers what it does. Not for that thread
-  // itself. `function` must not throw.
+  // Calls `function(loop)` on the loop's thread and returns its result. Call it on another thread.
+  // `function` must not throw.
   template <typename Function>
   auto Call(Function&& function) {
-    // Shared, as the loop may still be leaving it when its result is known here.
+    // Shared, because the loop's thread may still use it when the result is already known here.
     const auto task = std::make_shared<std::packaged_task<decltype(function(*loop_))()>>(
         [&] { return std::forward<Function>(function)(*loop_); });
     auto result = task->get_future();

@@ -37,7 +37,7 @@ int Complain(const std::string& what) {
   return kUsageError;
 }
 
-// Answers what is wrong; empty: nothing.
+// Returns the error in the arguments; empty if there is none.
 std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& flag = arguments[i];

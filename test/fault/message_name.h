@@ -11,16 +11,16 @@
 
 namespace retryq::fault {
 
-// Which messages one belongs to; each kind is numbered and counted by itself.
+// The kind of a message; each kind is numbered and counted separately.
 enum class Kind {
-  kOrder,     // of the work queue that the fault is about
-  kInnocent,  // of the work queue beside it
-  kPoison,    // among the orders: kills workers, or has headers that no honest publisher writes
+  kOrder,       // of the work queue that the fault affects
+  kUnaffected,  // of the second work queue
+  kPoison,      // among the orders: kills workers, or has headers that no honest publisher writes
 };
 inline constexpr std::size_t kKinds = 3;
 
-// What the body of a message says: its kind and number, and how often the producer had published
-// that before without learning whether it arrived. Written "17.0", "i17.0" or "x17.0".
+// The contents of a body: the kind and the number of the message, and how often the producer had
+// published it before without learning whether it arrived. Written "17.0", "i17.0" or "x17.0".
 struct MessageName {
   Kind kind = Kind::kOrder;
   std::uint64_t number = 0;
@@ -32,7 +32,7 @@ struct MessageName {
 
   static std::optional<MessageName> Parse(std::string_view text) {
     MessageName name;
-    for (const Kind kind : {Kind::kInnocent, Kind::kPoison}) {
+    for (const Kind kind : {Kind::kUnaffected, Kind::kPoison}) {
       if (text.starts_with(Letter(kind))) name.kind = kind;
     }
     text.remove_prefix(Letter(name.kind).size());
@@ -48,7 +48,7 @@ struct MessageName {
 
  private:
   static constexpr std::string_view Letter(Kind kind) {
-    return kind == Kind::kInnocent ? "i" : kind == Kind::kPoison ? "x" : "";
+    return kind == Kind::kUnaffected ? "i" : kind == Kind::kPoison ? "x" : "";
   }
 };
 

@@ -9,11 +9,11 @@
 namespace retryq::fault {
 namespace {
 
-// Nothing can be added to them that still fits into a frame.
+// Headers so large that no further header fits into the frame.
 constexpr std::size_t kLongHeader = 130'000;
 constexpr int kDepth = 500;
 
-// Tables in tables, which takes more than amqp::Table encodes.
+// Nested tables, deeper than amqp::Table encodes.
 std::string Deep() {
   std::string headers;
   for (int depth = 0; depth < kDepth; ++depth) {
@@ -46,9 +46,9 @@ std::string PoisonousHeaders(Poison poison) {
       return encoded(
           {{"x-retry-count", std::int64_t{1}},
            {"x-retry-id", "forged"},
-           {"x-retry-queue", kInnocentQueue},
+           {"x-retry-queue", kUnaffectedQueue},
            {"x-retry-exchange", "amq.fanout"},
-           {"x-retry-routing-key", kInnocentQueue},
+           {"x-retry-routing-key", kUnaffectedQueue},
            {"x-death",
             amqp::Array{amqp::Value(amqp::Table{
                 {"queue", kWorkQueue}, {"reason", "expired"}, {"count", std::int64_t{3}}})}}});

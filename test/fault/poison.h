@@ -7,8 +7,7 @@
 
 namespace retryq::fault {
 
-// The header table that poison of this kind is published with, as bytes: what no honest publisher
-// writes.
+// The header table of poison of this kind, as bytes: headers that no honest publisher writes.
 std::string PoisonousHeaders(Poison poison);
 
 }  // namespace retryq::fault

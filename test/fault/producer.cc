@@ -9,7 +9,7 @@ namespace retryq::fault {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(20);
-constexpr std::size_t kAtOnce = 50;  // a tick, of what waits
+constexpr std::size_t kAtOnce = 50;  // per tick, of the waiting messages
 constexpr absl::Duration kPauseAfterRefusal = absl::Milliseconds(200);
 
 }  // namespace
@@ -41,8 +41,8 @@ void Producer::OnChannelClosed(const amqp::ChannelError& /*why*/) { ready_ = fal
 void Producer::OnTick() {
   tick_ = loop_.After(kTick, [this] { OnTick(); });
   const absl::Time now = absl::Now();
-  // It goes on begetting messages while the broker is away, but does not make up for its own
-  // absence.
+  // It continues to create messages while the broker is down, but does not catch up after it was
+  // itself suspended.
   if (!paused_)
     due_ += load_.messages_a_second *
             absl::ToDoubleSeconds(std::min(now - last_tick_, absl::Seconds(1)));
@@ -68,7 +68,7 @@ void Producer::Publish(const MessageName& name) {
       [this, name](const PublishResult& result) {
         --open_;
         if (result.outcome == PublishOutcome::kConfirmed) return;
-        // Only where it may have arrived is it another message the next time.
+        // The next publish gets a new name only if this one may have arrived.
         const bool unknown = result.outcome == PublishOutcome::kUnknown;
         waiting_.push_back({name.kind, name.number, name.repetition + (unknown ? 1 : 0)});
         if (!unknown) publishes_from_ = absl::Now() + kPauseAfterRefusal;

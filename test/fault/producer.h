@@ -13,12 +13,12 @@
 
 namespace retryq::fault {
 
-// Sends numbered messages straight to a work queue, persistent and mandatory, at a steady rate,
-// and keeps each until the broker has confirmed it: what it has begun to send arrives, whatever
-// happens meanwhile, once the broker takes it. Used on the loop's thread.
+// Publishes numbered messages directly to a work queue, persistent and mandatory, at a steady rate,
+// and keeps each message until the broker has confirmed it, whatever happens meanwhile. Used on the
+// loop's thread.
 class Producer final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  // What it sends.
+  // The messages to publish.
   struct Load {
     std::string queue;
     Kind kind = Kind::kOrder;
@@ -27,21 +27,21 @@ class Producer final : private amqp::ConnectionListener, private amqp::ChannelLi
 
   Producer(EventLoop& loop, amqp::ConnectionOptions options, Load load);
 
-  // Begins no more messages, and publishes none, until it is resumed.
+  // Creates no more messages, and publishes none, until it is resumed.
   void Pause() { paused_ = true; }
   void Resume() { paused_ = false; }
 
-  // Begins no more messages; goes on with those it has begun.
+  // Creates no more messages, but still publishes the existing ones.
   void Finish() { load_.messages_a_second = 0; }
 
-  // One message more, also when it is finished.
+  // Creates one more message, even after `Finish`.
   void SendOneMore() { waiting_.push_back({.kind = load_.kind, .number = next_++}); }
 
-  // Messages begun: their numbers are those below.
+  // The number of created messages, which are numbered from 0.
   std::uint64_t sent() const { return next_; }
-  // Those that the broker has not confirmed yet.
+  // The messages that the broker has not confirmed yet.
   std::uint64_t unconfirmed() const { return open_ + waiting_.size(); }
-  // Those that it has published and not been answered.
+  // The published messages without a reply.
   std::uint64_t open() const { return open_; }
 
  private:

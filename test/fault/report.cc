@@ -10,7 +10,7 @@
 namespace retryq::fault {
 namespace {
 
-// How a run ended, in words; empty if it failed.
+// The result of a run in words; empty if it failed.
 std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
   if (!result.failure.empty()) return "";
   if (result.count.lost == 0 && result.stuck > 0) {
@@ -21,14 +21,14 @@ std::string Verdict(const Fault& fault, const std::string& queue_type, const Sce
   return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
 }
 
-// The columns about the innocent work queue and about poison; empty where there was none.
+// The columns about the unaffected work queue and about poison; empty if there was none.
 std::string Others(const SceneResult& result) {
   std::string words;
-  if (result.innocent.has_value()) {
-    absl::StrAppend(&words,
-                    absl::StrFormat("; innocent: %d sent, %d lost, %d twice", result.innocent->sent,
-                                    result.innocent->lost + result.innocent->waiting,
-                                    result.innocent->duplicates));
+  if (result.unaffected.has_value()) {
+    absl::StrAppend(
+        &words, absl::StrFormat("; unaffected: %d sent, %d lost, %d twice", result.unaffected->sent,
+                                result.unaffected->lost + result.unaffected->waiting,
+                                result.unaffected->duplicates));
     if (result.lateness.has_value()) {
       absl::StrAppend(&words, absl::StrFormat(", at most %.2f s late",
                                               absl::ToDoubleSeconds(*result.lateness)));
@@ -96,12 +96,12 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
                         {"stuck", result.stuck},
                         {"passed", !verdict.empty()},
                         {"verdict", words}};
-  if (result.innocent.has_value()) {
-    run["innocent"] = {{"sent", result.innocent->sent},
-                       {"lost", result.innocent->lost + result.innocent->waiting},
-                       {"duplicates", result.innocent->duplicates}};
+  if (result.unaffected.has_value()) {
+    run["unaffected"] = {{"sent", result.unaffected->sent},
+                         {"lost", result.unaffected->lost + result.unaffected->waiting},
+                         {"duplicates", result.unaffected->duplicates}};
     if (result.lateness.has_value()) {
-      run["innocent"]["late_ms"] = absl::ToInt64Milliseconds(*result.lateness);
+      run["unaffected"]["late_ms"] = absl::ToInt64Milliseconds(*result.lateness);
     }
   }
   if (result.stop.has_value()) run["stop_ms"] = absl::ToInt64Milliseconds(*result.stop);

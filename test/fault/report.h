@@ -12,8 +12,8 @@
 
 namespace retryq::fault {
 
-// The table, a line a run on stdout as soon as that is over, and the current runs on stderr.
-// Thread-safe.
+// Prints the table: one line per run on stdout as soon as the run is over, and the current runs on
+// stderr. Thread-safe.
 class Report {
  public:
   // Prints the head of the table.
@@ -29,7 +29,7 @@ class Report {
   // The version of RabbitMQ that the runs were made with.
   void SetVersion(const std::string& version);
 
-  // Prints "N passed, N failed"; answers whether some passed and none failed.
+  // Prints "N passed, N failed"; returns whether some passed and none failed.
   bool Finish();
 
   // All of it.

@@ -10,27 +10,27 @@
 
 namespace retryq::fault {
 
-// How the messages of a run ended: sent = handled + parked + waiting + destroyed + lost.
+// The results of the messages of a run: sent = handled + parked + waiting + destroyed + lost.
 struct Count {
   std::uint64_t sent = 0;
   std::uint64_t handled = 0;
   std::uint64_t parked = 0;   // and not handled
   std::uint64_t waiting = 0;  // still in a queue, and neither handled nor parked
   std::uint64_t duplicates = 0;
-  std::uint64_t destroyed = 0;  // gone with what was deleted or purged by hand
+  std::uint64_t destroyed = 0;  // in queues that were deleted or purged by hand
   std::uint64_t lost = 0;
 };
 
-// Counts messages by number. All that was sent must have been handled, be parked, or wait
-// somewhere; what is missing was destroyed by hand, as far as that can have been, and lost beyond.
+// Counts messages by number. Each message must be handled, parked, or waiting. Of the missing
+// messages, at most the number that was deleted by hand count as destroyed, the others as lost.
 class RunReferee {
  public:
   void Handled(const MessageName& name) { ++tallies_[name].handled; }
   void Parked(const MessageName& name) { ++tallies_[name].parked; }
   void Waiting(const MessageName& name) { ++tallies_[name].waiting; }
 
-  // So many messages at most have been deleted by hand: what delete-ok or purge-ok counted, and
-  // what was being published into that queue meanwhile.
+  // At most this number of messages has been deleted by hand: the count of delete-ok or purge-ok,
+  // and the messages that were being published to that queue meanwhile.
   void MayHaveDestroyed(std::uint64_t at_most) { may_be_destroyed_ += at_most; }
   std::uint64_t may_be_destroyed() const { return may_be_destroyed_; }
 
@@ -47,7 +47,8 @@ class RunReferee {
     return missing;
   }
 
-  // Of messages 0 to `sent` - 1. What the producer itself has published twice is no duplicate.
+  // Of messages 0 to `sent` - 1. Messages that the producer itself has published twice are not
+  // duplicates.
   Count Result(std::uint64_t sent) const {
     Count count{.sent = sent};
     std::map<std::uint64_t, Tally> numbers;

@@ -16,11 +16,10 @@
 namespace retryq::fault {
 namespace {
 
-// Those of the work queue that the fault is about.
+// The numbers of the work queue that the fault affects.
 constexpr std::size_t kWorkers = 2;
 
-// The worker that is told to end during a fault: faults that are about one worker are about the
-// other.
+// The worker that is stopped during a fault; faults of a single worker affect the other one.
 constexpr std::size_t kStopped = 1;
 constexpr absl::Duration kGracePeriod = absl::Seconds(25);
 constexpr absl::Duration kStopPatience = absl::Seconds(40);
@@ -30,10 +29,10 @@ constexpr absl::Duration kLook = absl::Milliseconds(50);
 // that a quorum queue could not dead-letter after three.
 constexpr absl::Duration kSettlePatience = absl::Minutes(5);
 
-// How often Fault::unstick is tried where messages are missing and nothing moves.
+// How often Fault::unstick is tried if messages are missing and no message moves.
 constexpr int kMostUnsticks = 4;
 
-constexpr int kInnocentRate = 20;  // messages a second
+constexpr int kUnaffectedRate = 20;  // messages a second
 
 const testing::TestVhost::Rights kAllRights = {.configure = ".*", .write = ".*", .read = ".*"};
 
@@ -69,7 +68,7 @@ Scene::~Scene() {
   workers_.clear();
   traffic_.Call([this](EventLoop&) {
     producer_.reset();
-    innocent_producer_.reset();
+    unaffected_producer_.reset();
     proxy_.reset();
   });
 }
@@ -78,7 +77,7 @@ SceneResult Scene::Run() {
   SceneResult result;
   try {
     Start();
-    account(Kind::kInnocent).MeasureLatenessFrom(absl::Now());
+    account(Kind::kUnaffected).MeasureLatenessFrom(absl::Now());
     is_struck_ = true;
     options_.fault.strike(*this);
     StopDuringFault();
@@ -96,12 +95,12 @@ SceneResult Scene::Run() {
   try {
     for (const auto& worker : workers_) worker->Kill();
     Listen();
-    // What they had open is back once the broker has seen that they are gone.
+    // The broker requeues their unacked messages once it has noticed that the workers are gone.
     const std::unique_ptr<testing::Peer> peer = Connect();
     Await("the workers' deliveries are back", [&] {
       const std::vector<std::string> queues = vhost_->QueuesBeginning("");
       return std::all_of(queues.begin(), queues.end(), [&](const std::string& queue) {
-        return (queue != kWorkQueue && queue != kInnocentQueue) ||
+        return (queue != kWorkQueue && queue != kUnaffectedQueue) ||
                options_.fault.auto_delete_work_queue || peer->Consumers(queue) == 0;
       });
     });
@@ -126,22 +125,22 @@ void Scene::Judge(SceneResult* result) {
     const std::uint64_t missing = poison_sent_ - result->poison->parked;
     if (missing > 0) fail(absl::StrCat(missing, " poisonous messages were not parked"));
   }
-  if (innocent_producer_ == nullptr) return;
-  const Account& innocent = account(Kind::kInnocent);
-  result->innocent = innocent.referee().Result(sent(Kind::kInnocent));
-  result->lateness = innocent.lateness();
-  std::uint64_t missing = result->innocent->waiting;
-  if (!BrokerLosesEverywhere()) missing += result->innocent->lost;
-  if (missing > 0) fail(absl::StrCat("of the innocent queue ", missing, " are missing"));
-  if (!result->lateness.has_value()) return fail("nothing of the innocent queue was retried");
-  const absl::Duration most = std::max(options_.most_late, options_.fault.innocent_lateness);
+  if (unaffected_producer_ == nullptr) return;
+  const Account& unaffected = account(Kind::kUnaffected);
+  result->unaffected = unaffected.referee().Result(sent(Kind::kUnaffected));
+  result->lateness = unaffected.lateness();
+  std::uint64_t missing = result->unaffected->waiting;
+  if (!BrokerLosesEverywhere()) missing += result->unaffected->lost;
+  if (missing > 0) fail(absl::StrCat("of the unaffected queue ", missing, " are missing"));
+  if (!result->lateness.has_value()) return fail("nothing of the unaffected queue was retried");
+  const absl::Duration most = std::max(options_.most_late, options_.fault.unaffected_lateness);
   if (*result->lateness > most) {
-    fail(absl::StrCat("a retry of the innocent queue was ", absl::FormatDuration(*result->lateness),
-                      " late"));
+    fail(absl::StrCat("a retry of the unaffected queue was ",
+                      absl::FormatDuration(*result->lateness), " late"));
   }
 }
 
-// Trouble of a whole cluster is that of the innocent queue, too.
+// A fault of a whole cluster also affects the unaffected queue.
 bool Scene::BrokerLosesEverywhere() const {
   const Fault& fault = options_.fault;
   return options_.queue_type == "classic" && !fault.classic_may_lose.empty() &&
@@ -164,23 +163,23 @@ void Scene::Start() {
     producer_ = std::make_unique<Producer>(
         loop, ProducerOptions(urls),
         Producer::Load{.queue = kWorkQueue, .messages_a_second = options_.fault.rate});
-    if (options_.fault.innocent != Fault::Innocent::kNone) {
-      innocent_producer_ =
+    if (options_.fault.unaffected != Fault::Unaffected::kNone) {
+      unaffected_producer_ =
           std::make_unique<Producer>(loop, ProducerOptions(urls),
-                                     Producer::Load{.queue = kInnocentQueue,
-                                                    .kind = Kind::kInnocent,
-                                                    .messages_a_second = kInnocentRate});
+                                     Producer::Load{.queue = kUnaffectedQueue,
+                                                    .kind = Kind::kUnaffected,
+                                                    .messages_a_second = kUnaffectedRate});
     }
     proxy_ = std::make_unique<testing::Proxy>(loop, PortOf(node().url()),
                                               testing::Proxy::ReadAlong{&in_flight_});
     return proxy_->port();
   });
-  // Of a cluster they know all nodes.
+  // Workers on a cluster get the URLs of all nodes.
   StartWorkers(nodes().size() == 1 ? std::vector{WithPort(worker_url, proxy_port)} : worker_urls,
                worker_urls);
   if (options_.fault.at_once) return;
   AwaitRecovery();
-  // A message that is parked has been in all delay queues. A while later they are sure to outlast a
+  // A parked message has been in all delay queues. A while later these are certain to survive a
   // crash.
   Await("messages are parked", [this] { return account(Kind::kOrder).any_parked(); });
   Last(absl::Seconds(2));
@@ -202,15 +201,16 @@ void Scene::StartWorkers(const std::vector<std::string>& proxied,
     workers_.back()->Start();
   };
   std::vector<std::string> queues = {"--orders"};
-  if (options_.fault.innocent == Fault::Innocent::kSameWorkers) queues.push_back("--innocent");
+  if (options_.fault.unaffected == Fault::Unaffected::kSameWorkers)
+    queues.push_back("--unaffected");
   for (std::size_t i = 0; i < kWorkers; ++i) start(proxied, queues);
-  if (options_.fault.innocent == Fault::Innocent::kOwnWorker) start(all, {"--innocent"});
+  if (options_.fault.unaffected == Fault::Unaffected::kOwnWorker) start(all, {"--unaffected"});
 }
 
 void Scene::RestartWorker(std::size_t index, const std::vector<std::string>& flags) {
   std::vector<std::string> all = options_.fault.worker_flags;
   all.push_back("--orders");
-  if (options_.fault.innocent == Fault::Innocent::kSameWorkers) all.push_back("--innocent");
+  if (options_.fault.unaffected == Fault::Unaffected::kSameWorkers) all.push_back("--unaffected");
   all.insert(all.end(), flags.begin(), flags.end());
   if (!worker(index).Stop(absl::Seconds(15))) throw std::runtime_error("a worker did not end well");
   worker(index).SetFlags(std::move(all));
@@ -260,8 +260,8 @@ void Scene::DeclareWorkQueue() const {
   if (options_.fault.work_queue_refuses) work_queue_arguments.Set("x-overflow", "reject-publish");
   peer->DeclareQueue(kWorkQueue, work_queue_arguments,
                      {.auto_delete = options_.fault.auto_delete_work_queue});
-  if (options_.fault.innocent != Fault::Innocent::kNone) {
-    peer->DeclareQueue(kInnocentQueue, arguments);
+  if (options_.fault.unaffected != Fault::Unaffected::kNone) {
+    peer->DeclareQueue(kUnaffectedQueue, arguments);
   }
 }
 
@@ -285,7 +285,8 @@ void Scene::StopDuringFault() {
   if (*stop_ >= kGracePeriod) throw std::runtime_error("a stop took the whole grace period");
 }
 
-// Not before the fault is over, or a worker is waited for: the first start may be refused for good.
+// Does not check before the fault is over, or while a worker is awaited: the first start may be
+// refused permanently.
 void Scene::StartAgain() {
   if (std::exchange(is_stopped_, false)) workers_[kStopped]->Start();
 }
@@ -314,7 +315,8 @@ std::uint64_t Scene::sent() { return sent(Kind::kOrder); }
 
 std::uint64_t Scene::sent(Kind kind) {
   if (kind == Kind::kPoison) return poison_sent_;
-  const std::unique_ptr<Producer>& producer = kind == Kind::kOrder ? producer_ : innocent_producer_;
+  const std::unique_ptr<Producer>& producer =
+      kind == Kind::kOrder ? producer_ : unaffected_producer_;
   return traffic_.Call([&](EventLoop&) { return producer == nullptr ? 0 : producer->sent(); });
 }
 
@@ -341,11 +343,11 @@ std::string Scene::AwaitDelayQueue(absl::Duration delay) {
   return found;
 }
 
-// Waits until nothing more is to be expected.
+// Waits until no more messages can arrive.
 void Scene::Settle() {
   const auto for_each_producer = [&](auto function) {
     traffic_.Call([&](EventLoop&) {
-      for (Producer* producer : {producer_.get(), innocent_producer_.get()}) {
+      for (Producer* producer : {producer_.get(), unaffected_producer_.get()}) {
         if (producer != nullptr) function(*producer);
       }
     });
@@ -361,9 +363,9 @@ void Scene::Settle() {
       kSettlePatience);
   const absl::Time end = absl::Now() + kSettlePatience;
   int unsticks_left = options_.fault.unstick ? kMostUnsticks : 0;
-  // RabbitMQ says of a quorum queue that has no process that it holds no messages.
+  // RabbitMQ reports a quorum queue without a process as empty.
   const bool empty_means_gone = options_.queue_type == "classic";
-  // What is still missing then is counted where it is.
+  // Messages that are still missing then are counted in their queues.
   for (; absl::Now() < end && !AllHaveEnded(); absl::SleepFor(kLook)) {
     Listen();
     CheckWorkers();
@@ -384,16 +386,16 @@ void Scene::Stop() {
 }
 
 void Scene::CountWaiting() {
-  // The work queues last, as what comes due meanwhile goes there.
+  // The work queues are read last, because messages that come due meanwhile return there.
   std::vector<std::string> queues = vhost_->QueuesBeginning("");
   std::stable_partition(queues.begin(), queues.end(), [](const std::string& queue) {
-    return queue != kWorkQueue && queue != kInnocentQueue;
+    return queue != kWorkQueue && queue != kUnaffectedQueue;
   });
   for (const std::string& queue : queues) {
     try {
       Empty(queue);
     } catch (const std::exception& error) {
-      // What cannot be read any more counts as lost.
+      // Messages that cannot be read any more count as lost.
       std::cerr << "test/fault: " << options_.fault.name << ": " << error.what() << std::endl;
     }
   }
@@ -405,8 +407,8 @@ void Scene::Empty(const std::string& queue) {
     const std::optional<MessageName> name = MessageName::Parse(message->body);
     if (!name.has_value()) throw std::runtime_error("a stranger's message in " + queue);
     RunReferee& referee = account(name->kind).referee();
-    // One in another queue's parked queue counts as waiting, which is a failure.
-    if (queue == (name->kind == Kind::kInnocent ? kInnocentParkedQueue : kParkedQueue)) {
+    // A message in the parked queue of another queue counts as waiting, which is a failure.
+    if (queue == (name->kind == Kind::kUnaffected ? kUnaffectedParkedQueue : kParkedQueue)) {
       referee.Parked(*name);
     } else {
       referee.Waiting(*name);
@@ -428,20 +430,20 @@ void Scene::Listen() {
 
 bool Scene::AllHaveEnded() {
   const auto have_ended = [this](Kind kind) { return account(kind).ended() == sent(kind); };
-  return have_ended(Kind::kOrder) && have_ended(Kind::kInnocent) && have_ended(Kind::kPoison);
+  return have_ended(Kind::kOrder) && have_ended(Kind::kUnaffected) && have_ended(Kind::kPoison);
 }
 
 bool Scene::QueuesAreEmpty() const {
   const testing::Json queues =
       vhost_->management().Get("/queues/" + vhost_->name()).value_or(testing::Json::array());
   return std::all_of(queues.begin(), queues.end(), [](const testing::Json& queue) {
-    // What a quorum queue has yet to dead-letter is counted apart.
-    return queue.at("name") == kParkedQueue || queue.at("name") == kInnocentParkedQueue ||
+    // Messages that a quorum queue has not dead-lettered yet are counted separately.
+    return queue.at("name") == kParkedQueue || queue.at("name") == kUnaffectedParkedQueue ||
            (queue.value("messages", 1) == 0 && queue.value("messages_dlx", 0) == 0);
   });
 }
 
-// How long it took after `end` until each worker showed a sign of life.
+// The time from `end` until each worker retried or parked a message.
 std::optional<absl::Duration> Scene::RecoveryFrom(absl::Time end) const {
   absl::Duration longest = absl::ZeroDuration();
   for (const std::vector<absl::Time>& times : signs_) {

@@ -26,10 +26,10 @@
 
 namespace retryq::fault {
 
-// How a run went.
+// The results of a run.
 struct SceneResult {
   Count count;
-  std::optional<Count> innocent;           // of the second work queue
+  std::optional<Count> unaffected;         // of the second work queue
   std::optional<absl::Duration> lateness;  // of its latest retry
   std::optional<Count> poison;
   std::optional<absl::Duration> recovery;
@@ -40,8 +40,8 @@ struct SceneResult {
 };
 
 // One fault with one type of delay queues: a vhost, a producer, a proxy, and two workers behind it,
-// from the first message until all have ended. What happens to it is up to the fault.
-// Used on one thread.
+// from the first message until all have ended. The fault decides what happens to them. Used on one
+// thread.
 class Scene {
  public:
   struct Options {
@@ -51,14 +51,14 @@ class Scene {
     std::string directory;                          // for logs
     std::string worker_program;
     bool stops = false;  // a worker is told to end during the fault, and started again after it
-    bool quick = false;  // what may last long is short
-    // How late a retry of the innocent work queue may be.
+    bool quick = false;  // faults with a variable duration are short
+    // How late a retry of the unaffected work queue may be.
     absl::Duration most_late = absl::Seconds(1);
   };
 
   // The workers' heartbeats, in seconds, and how long they wait for a confirm. A peer that is
-  // silent for two heartbeats is taken for dead. A fault that is `kShort` is shorter than all of
-  // these, one that is `kLong` longer.
+  // silent for two heartbeats counts as dead. A `kShort` fault is shorter than all of these, a
+  // `kLong` one is longer.
   static constexpr int kHeartbeat = 2;
   static constexpr absl::Duration kConfirmTimeout = absl::Seconds(3);
   static constexpr absl::Duration kShort = absl::Milliseconds(1500);
@@ -76,7 +76,7 @@ class Scene {
   const std::vector<const testing::BrokerNode*>& nodes() const { return options_.nodes; }
   const testing::BrokerNode& node() const { return *options_.nodes.front(); }
   testing::TestVhost& vhost() { return *vhost_; }
-  // Who the workers log in as; nobody else does. GiveRights gives all there are.
+  // The user of the workers, which no other client uses. GiveRights grants all permissions.
   const std::string& worker_user() const { return worker_user_; }
   void GiveRights() const;
   Worker& worker(std::size_t index) { return *workers_.at(index); }
@@ -88,7 +88,7 @@ class Scene {
   std::unique_ptr<testing::Peer> Connect() const;
   void DeclareWorkQueue() const;
 
-  // Calls `function` with the proxy, or with what counts publishes there, on their thread.
+  // Calls `function` with the proxy, or with its counter of publishes, on their thread.
   template <typename Function>
   auto WithProxy(Function function) {
     return traffic_.Call([&](EventLoop&) { return function(*proxy_); });
@@ -98,36 +98,38 @@ class Scene {
     return traffic_.Call([&](EventLoop&) { return function(in_flight_); });
   }
 
-  // Has the fault last so long.
+  // Waits for the duration of the fault.
   void Last(absl::Duration duration);
 
   // Waits until `condition` holds; throws if that takes too long.
   void Await(const std::string& what, const std::function<bool()>& condition,
              absl::Duration patience = absl::Minutes(1));
 
-  // Waits until both workers have retried something again, from now on.
+  // Waits until each worker has retried a message after this call.
   void AwaitRecovery();
 
-  // Ends a worker gracefully and starts it again, with these flags besides those of the fault.
+  // Stops a worker gracefully and starts it again, with these flags in addition to those of the
+  // fault.
   void RestartWorker(std::size_t index, const std::vector<std::string>& flags);
 
-  // The producer sends one order more, also when it has finished.
+  // The producer publishes one more order, even after it has finished.
   void SendOneMore();
   // Publishes one message of this kind (plan.h).
   void PublishPoison(testing::Peer& peer);
 
-  // The producer begins no messages between these two, and all it has begun have been confirmed.
+  // Between these two calls the producer creates no messages, and all existing ones have been
+  // confirmed.
   void PauseProducer();
   void ResumeProducer();
 
-  // The messages begun so far.
+  // The number of messages created so far.
   std::uint64_t sent();
   // How many of them have been handled.
   std::uint64_t handled();
-  // How many of them come due in this time, as far as the workers have retried them by now.
+  // The number of retried messages that come due in this time.
   std::uint64_t ComingDue(absl::Time from, absl::Time to);
 
-  // The present delay queue for this delay that messages wait in, once some do.
+  // The current delay queue for this delay; waits until it has messages.
   std::string AwaitDelayQueue(absl::Duration delay);
 
  private:
@@ -136,19 +138,19 @@ class Scene {
   void CheckWorkers();
   void Settle();
   void Stop();
-  // Tells a worker to end, once, and notes how long it took.
+  // Stops a worker, once, and records how long this took.
   void StopDuringFault();
   void StartAgain();
   void CountWaiting();
-  // Takes all that is ready in it.
+  // Takes all ready messages of the queue.
   void Empty(const std::string& queue);
-  // Reads what the workers have done, and counts it.
+  // Reads the logs of the workers, and counts the messages.
   void Listen();
   Account& account(Kind kind) { return accounts_[static_cast<std::size_t>(kind)]; }
   std::uint64_t sent(Kind kind);
   bool AllHaveEnded();
   void Judge(SceneResult* result);
-  // Whether RabbitMQ itself may lose messages of the innocent queue.
+  // Whether RabbitMQ itself may lose messages of the unaffected queue.
   bool BrokerLosesEverywhere() const;
   bool QueuesAreEmpty() const;
   std::optional<absl::Duration> RecoveryFrom(absl::Time end) const;
@@ -160,18 +162,18 @@ class Scene {
   LoopThread traffic_;
   std::unique_ptr<testing::Proxy> proxy_;
   std::unique_ptr<Producer> producer_;
-  std::unique_ptr<Producer> innocent_producer_;
+  std::unique_ptr<Producer> unaffected_producer_;
   std::uint64_t poison_sent_ = 0;
-  // The last one is that of the innocent queue, where that has one of its own.
+  // The last one is the worker of the unaffected queue, if that has its own worker.
   std::vector<std::unique_ptr<Worker>> workers_;
 
   bool is_struck_ = false;
   std::optional<absl::Duration> stop_;
-  bool is_stopped_ = false;  // the worker that was told to end
+  bool is_stopped_ = false;  // the worker that was stopped
 
   std::uint64_t stuck_ = 0;
   std::array<Account, kKinds> accounts_;
-  std::vector<std::vector<absl::Time>> signs_;  // of recovery: when which worker gave one
+  std::vector<std::vector<absl::Time>> signs_;  // signs of recovery: the time for each worker
   absl::Time last_news_ = absl::InfinitePast();
 };
 

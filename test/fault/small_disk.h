@@ -7,8 +7,9 @@
 
 namespace retryq::fault {
 
-// Mounts a disk of 192 MB, in memory, on `directory`, which it makes. Only this process and its
-// children see it, and it goes with the last of them. Needs root. Call it before there are threads.
+// Creates `directory` and mounts a disk of 192 MB, in memory, there. Only this process and its
+// children see it, and it exists until the last of them has exited. Needs root. Call it before
+// there are threads.
 absl::Status MountSmallDisk(const std::string& directory);
 
 }  // namespace retryq::fault

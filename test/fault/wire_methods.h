@@ -5,7 +5,7 @@
 
 namespace retryq::fault {
 
-// The numbers that AMQP 0-9-1 gives to what the suite looks for on the wire.
+// The numbers in AMQP 0-9-1 of the frames and methods that the suite looks for.
 struct Method {
   std::uint16_t class_id;
   std::uint16_t method_id;

@@ -16,7 +16,7 @@
 namespace retryq::fault {
 namespace {
 
-// Whether it ended, and how; waits for that unless told otherwise.
+// Returns whether the process has ended, and how; waits for it unless a flag prevents that.
 bool Reap(pid_t process, int* status, int options) {
   pid_t ended = 0;
   do {

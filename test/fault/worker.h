@@ -12,14 +12,14 @@
 
 namespace retryq::fault {
 
-// A fault_worker in a process of its own, as often as it is started. Throws std::runtime_error
-// where it cannot be, or has ended by itself. Used on one thread, which must outlive it: the
-// process dies with that.
+// A fault_worker in its own process, which can be started repeatedly. Throws std::runtime_error if
+// it cannot be started, or has ended by itself. Used on one thread, which must outlive the object,
+// because the process dies with that thread.
 class Worker {
  public:
   struct Options {
     std::string program;
-    std::string log;  // what it did is appended there, over all its lives; what it says to LOG.err
+    std::string log;  // each start appends the worker's actions to it, and its stderr to LOG.err
     std::string queue_type;
     absl::Duration confirm_timeout;
     std::vector<std::string> flags;  // further ones of fault_worker
@@ -33,21 +33,21 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   void Start();
-  // With these flags from its next start on.
+  // Sets the flags from its next start on.
   void SetFlags(std::vector<std::string> flags) { options_.flags = std::move(flags); }
   // SIGKILL, SIGSTOP and SIGCONT.
   void Kill();
   void Freeze() const;
   void Thaw() const;
-  // SIGTERM; answers whether it ended well within `patience`, after which it is killed.
+  // Sends SIGTERM; returns whether it exited with 0 within `patience`, after which it is killed.
   bool Stop(absl::Duration patience);
 
   // Fails if it has ended by itself.
   void CheckRuns();
-  // Whether it has: it is started again then.
+  // Starts it again if it has ended by itself; returns whether it had.
   bool StartAgainIfDead();
 
-  // What it did since the last call.
+  // Returns its actions since the last call.
   std::vector<WorkerEntry> News() { return ReadWorkerLog(options_.log, &offset_); }
 
  private:

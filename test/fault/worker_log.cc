@@ -37,7 +37,7 @@ std::vector<WorkerEntry> ReadWorkerLog(const std::string& path, std::size_t* off
   std::ifstream file(path);
   file.seekg(static_cast<std::streamoff>(*offset));
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  text.resize(text.rfind('\n') + 1);  // 0 where there is no whole line
+  text.resize(text.rfind('\n') + 1);  // 0 if there is no complete line
   *offset += text.size();
 
   std::vector<WorkerEntry> entries;

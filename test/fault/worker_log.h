@@ -10,24 +10,24 @@
 
 namespace retryq::fault {
 
-// What a worker has done, a line each in a file that outlives it: kind, message, milliseconds since
-// the epoch, failures so far.
+// The actions of a worker, one line each, in a file that outlives it: kind, message, milliseconds
+// since the epoch, failures so far.
 enum class WorkerAct : char {
   kHandled = 'h',  // written before the handler returns ok
   kRetried = 'r',
   kParked = 'p',
-  kCalled = 'c',  // written as the handler begins, of innocent messages
+  kCalled = 'c',  // written as the handler begins, of unaffected messages
 };
 
 struct WorkerEntry {
   WorkerAct act = WorkerAct::kHandled;
   MessageName name;
   absl::Time at;
-  std::uint64_t failures = 0;  // where it was called or retried
+  std::uint64_t failures = 0;  // of a call or a retry
 };
 
-// Appends lines, each by a single write. Ends the process where that fails: a message that is
-// handled unseen would count as lost.
+// Appends lines, each by a single write. Ends the process if that fails: a message that was handled
+// but not logged would count as lost.
 class WorkerLog {
  public:
   explicit WorkerLog(const std::string& path);
@@ -41,8 +41,8 @@ class WorkerLog {
   const int file_;
 };
 
-// All whole lines of the file from `*offset` on, which moves behind them. A file that is not there
-// is empty.
+// Returns all complete lines of the file from `*offset` on, and moves `*offset` behind them. A file
+// that does not exist counts as empty.
 std::vector<WorkerEntry> ReadWorkerLog(const std::string& path, std::size_t* offset);
 
 }  // namespace retryq::fault

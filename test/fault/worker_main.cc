@@ -1,8 +1,8 @@
-// A worker of the fault suite: retries by plan, and writes down what it does.
+// A worker of the fault suite: messages fail as messages.h plans, and it logs its actions.
 //
 //   fault_worker LOG classic|quorum CONFIRM_TIMEOUT_MS [FLAG…] URL…
 //     --orders     consumes the work queue that faults are about
-//     --innocent   consumes the one beside it; both: one client, two consumers
+//     --unaffected   consumes the one beside it; both: one client, two consumers
 //     --share      names quorum delay queues as before they belonged to a work queue
 //     --count      counts redeliveries, as workers do by default
 //     --hang       never settles some messages (plan.h)
@@ -63,11 +63,11 @@ class Worker final : public Observer {
  private:
   Outcome OutcomeOf(const MessageName& name, std::uint64_t failures) {
     if (name.kind == Kind::kPoison) {
-      // At once, as by a crash.
+      // Exits at once, like a crash.
       if (PoisonOf(name.number) == Poison::kKills) std::_Exit(EXIT_FAILURE);
       return absl::UnavailableError("poison");
     }
-    if (name.kind == Kind::kInnocent) log_.Append(WorkerAct::kCalled, name, failures);
+    if (name.kind == Kind::kUnaffected) log_.Append(WorkerAct::kCalled, name, failures);
     if (failures < FailuresOf(name.number)) return absl::UnavailableError("as planned");
     log_.Append(WorkerAct::kHandled, name);
     return absl::OkStatus();
@@ -80,16 +80,16 @@ class Worker final : public Observer {
 
 struct Flags {
   bool orders = false;
-  bool innocent = false;
+  bool unaffected = false;
   bool share = false;
   bool count = false;
   bool hang = false;
 };
 
-// Answers how many arguments from `from` on were flags.
+// Returns the number of flags from argument `from` on.
 std::size_t Parse(const std::vector<std::string>& arguments, std::size_t from, Flags* flags) {
   const std::map<std::string_view, bool*> known = {{"--orders", &flags->orders},
-                                                   {"--innocent", &flags->innocent},
+                                                   {"--unaffected", &flags->unaffected},
                                                    {"--share", &flags->share},
                                                    {"--count", &flags->count},
                                                    {"--hang", &flags->hang}};
@@ -129,7 +129,7 @@ int Run(const std::vector<std::string>& arguments) {
     consumer_options.prefetch = kPrefetch;
     consumer_options.retry.backoff.base = kBaseDelay;
     consumer_options.retry.max_attempts = kMaxAttempts;
-    // Workers die by the dozen here, of no message's fault.
+    // Workers are often killed here, and no message is the cause.
     if (!flags.count) consumer_options.retry.count_redeliveries = CountRedeliveries::kNever;
     absl::StatusOr<Consumer> consumer =
         client.Consume(std::move(consumer_options), [&](Delivery delivery, Settlement settlement) {
@@ -140,7 +140,7 @@ int Run(const std::vector<std::string>& arguments) {
   };
   absl::Status end = absl::OkStatus();
   if (flags.orders) end.Update(consume(kWorkQueue, kParkedQueue));
-  if (flags.innocent) end.Update(consume(kInnocentQueue, kInnocentParkedQueue));
+  if (flags.unaffected) end.Update(consume(kUnaffectedQueue, kUnaffectedParkedQueue));
   if (end.ok()) end = loop.RunUntilSignal();
   if (!end.ok()) std::cerr << "fault_worker: " << end << std::endl;
   return ExitCode(end);
@@ -150,7 +150,7 @@ int Run(const std::vector<std::string>& arguments) {
 }  // namespace retryq::fault
 
 int main(int argc, char** argv) {
-  // Nothing is left of a suite that was killed.
+  // If the suite is killed, this process dies too.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (argc < 5) {
     std::cerr << "usage: fault_worker LOG classic|quorum CONFIRM_TIMEOUT_MS [FLAG...] URL...\n";

@@ -6,7 +6,7 @@
 
 namespace retryq {
 
-// Ends a fuzzer's run where `claim` does not hold, so that its input is kept.
+// Ends a fuzzer's run if `claim` is false, so that the input is kept.
 inline void Check(bool claim, const char* text) {
   if (claim) return;
   std::fprintf(stderr, "does not hold: %s\n", text);

@@ -10,8 +10,8 @@
 using namespace retryq;        // NOLINT(google-build-using-namespace)
 using namespace retryq::amqp;  // NOLINT(google-build-using-namespace)
 
-// A stream of frames: what is taken off it is, written again, what was there; what cannot be
-// a frame is an error as early as its head.
+// A stream of frames: a frame that is read and written again equals its bytes; invalid frames are
+// refused after their header.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (true) {

@@ -13,8 +13,7 @@
 using namespace retryq;       // NOLINT(google-build-using-namespace)
 using namespace retryq::cli;  // NOLINT(google-build-using-namespace)
 
-// What the management API answers, the answers to --lines, headers in JSON, the lines of `send
-// --lines`.
+// Replies of the management API, replies to --lines, headers in JSON, and lines of `send --lines`.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const nlohmann::json json = ParseJson(input);

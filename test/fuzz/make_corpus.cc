@@ -16,7 +16,7 @@
 #include "unit/amqp/hostile/connection_violations.h"
 #include "unit/amqp/hostile/content_violations.h"
 
-// Writes what the fuzzers start from, a directory a target: usage make_corpus DIRECTORY
+// Writes the initial inputs of the fuzzers, one directory per target: usage make_corpus DIRECTORY
 using namespace retryq::amqp;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -81,7 +81,7 @@ void WriteMethods(std::type_identity<std::variant<Methods...>>) {
 
 // ---- frames, and what is in them
 
-// Each frame at the front of `bytes`, as far as they are frames.
+// The frames at the beginning of `bytes`.
 template <typename Visit>
 void ForEachFrame(std::string_view bytes, const Visit& visit) {
   while (true) {

@@ -19,8 +19,8 @@ std::string Encode(const AnyMethod& any) {
   return payload;
 }
 
-// What was read and is written reads and writes the same. (Reserved fields and unused bits are
-// not kept, so the first time may differ from the input.)
+// A method that was read and written is read and written equal again. (Reserved fields and unused
+// bits are not kept, so the first time may differ from the input.)
 template <typename Decode>
 void RoundTrip(const Decode& decode, std::string_view input) {
   const auto method = decode(input);

@@ -9,7 +9,7 @@
 using namespace retryq;        // NOLINT(google-build-using-namespace)
 using namespace retryq::amqp;  // NOLINT(google-build-using-namespace)
 
-// A content header that is read can be written again, in the size foretold, and reads the same.
+// A content header that is read can be written again, in the predicted size, and is read equal.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto header = DecodeContentHeader(input);

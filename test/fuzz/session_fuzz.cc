@@ -21,7 +21,7 @@ using namespace retryq::amqp;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// Listens on loopback, takes one connection at a time and says all it has to say at once.
+// Listens on loopback, accepts one connection at a time and sends all its bytes at once.
 class Server {
  public:
   Server() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -36,7 +36,7 @@ class Server {
 
   const SocketAddress& address() const { return address_; }
 
-  // The connection that has come is told `bytes` and the end; returns its descriptor.
+  // Sends `bytes` on the accepted connection and closes it for writing; returns its descriptor.
   int Serve(std::string_view bytes) const {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     Check(connection >= 0, "the client has connected");
@@ -56,7 +56,7 @@ void Say(std::uint16_t channel, const Method& method, std::string* out) {
   AppendMethodFrame(channel, method, out);
 }
 
-// A handshake that goes well, for what comes behind.
+// A successful handshake, for the bytes that follow.
 std::string ShakeHands() {
   std::string bytes;
   Say(0, method::ConnectionStart{.mechanisms = {"PLAIN"}, .locales = {"en_US"}}, &bytes);
@@ -65,7 +65,7 @@ std::string ShakeHands() {
   return bytes;
 }
 
-// The answers to what the user below asks for first.
+// The replies to the first requests of the user below.
 std::string OpenChannel() {
   std::string bytes;
   Say(1, method::ChannelOpenOk{}, &bytes);
@@ -74,7 +74,7 @@ std::string OpenChannel() {
   return bytes;
 }
 
-// Asks for something of everything, and counts that each is answered once.
+// Makes a request of each kind, and checks that each is answered once.
 class User final : public SessionOwner, public ChannelListener {
  public:
   User(EventLoop& loop, const SocketAddress& address)
@@ -110,7 +110,7 @@ class User final : public SessionOwner, public ChannelListener {
     loop_.Stop();
   }
 
-  // The message says how it is dealt with.
+  // The message determines how it is settled.
   void OnDelivery(std::string_view, MessagePtr message) override {
     const char kind = message->routing_key.empty() ? 'a' : message->routing_key[0];
     if (kind == 'c') {
@@ -157,8 +157,8 @@ class User final : public SessionOwner, public ChannelListener {
 
 }  // namespace
 
-// The whole client: the first byte says how far it gets on well, what follows is what a server says
-// then, before it hangs up.
+// The whole client: the first byte determines how far the session succeeds; the other bytes are
+// then sent by the server before it closes the connection.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   static EventLoop loop;

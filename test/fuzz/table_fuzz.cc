@@ -11,7 +11,8 @@ using namespace retryq::amqp;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// Walking works on any bytes: it stays inside, and patching copies what it passes.
+// Walking works on any bytes: it stays within bounds, and patching copies the fields that it
+// passes.
 void Walk(TableView view) {
   std::string copied;
   TableWriter writer(&copied);

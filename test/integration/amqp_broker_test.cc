@@ -180,7 +180,8 @@ TEST_F(AmqpBroker, SubscribesAgainAfterItsQueueIsDeleted) {
   RunUntil(loop_, [&] { return log.subscribed == 2; });
 }
 
-// RabbitMQ makes room by consumer tag: what is acked of before must not let more come.
+// RabbitMQ counts the prefetch by consumer tag: acks of earlier deliveries must not make room for
+// more.
 TEST_F(AmqpBroker, ResumesWithAPrefetchThatIgnoresEarlierDeliveries) {
   for (const char* const type : {"classic", "quorum"}) {
     SCOPED_TRACE(type);
@@ -196,7 +197,7 @@ TEST_F(AmqpBroker, ResumesWithAPrefetchThatIgnoresEarlierDeliveries) {
     SubscriptionLog log;
     const auto subscription = broker_->Consume({.queue = queue}, &log);
     RunUntil(loop_, [&] { return log.deliveries.size() == 3; });
-    // None waits for the answer to the other.
+    // No declare waits for the reply to another.
     subscription->Cancel([] {});
     subscription->Resume(/*prefetch=*/1);
     subscription->Cancel([] {});

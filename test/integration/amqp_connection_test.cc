@@ -66,7 +66,7 @@ TEST_F(AmqpConnection, TreatsASilentPeerAsDead) {
   RunUntil(loop_, [&] { return log_.opened == 1; });
   proxy.Freeze();
   RunUntil(loop_, [&] { return !log_.lost.empty(); });
-  EXPECT_THAT(std::string(log_.lost[0].message()), HasSubstr("not a sign of life for 2s"));
+  EXPECT_THAT(std::string(log_.lost[0].message()), HasSubstr("nothing received for 2s"));
 }
 
 }  // namespace retryq::amqp::amqp_connection_test

@@ -20,8 +20,8 @@
 
 namespace retryq::amqp {
 
-// Runs `loop` until `condition` holds, which is looked at again and again. Ends the test, by
-// an exception, where it does not within `deadline`.
+// Runs `loop` until `condition` holds, which is checked repeatedly. Ends the test, by an exception,
+// if it does not hold within `deadline`.
 inline void RunUntil(EventLoop& loop, const std::function<bool()>& condition,
                      absl::Duration deadline = absl::Seconds(20)) {
   const absl::Duration end = loop.clock().SinceBoot() + deadline;
@@ -35,13 +35,13 @@ inline void RunUntil(EventLoop& loop, const std::function<bool()>& condition,
   if (!condition()) throw std::runtime_error("not within " + absl::FormatDuration(deadline));
 }
 
-// Lets the loop run for a while, to see that nothing happens.
+// Runs the loop for a while, to check that nothing happens.
 inline void RunFor(EventLoop& loop, absl::Duration duration) {
   const auto timer = loop.After(duration, [&] { loop.Stop(); });
   EXPECT_EQ(loop.Run(), absl::OkStatus());
 }
 
-// Remembers what a connection and its channels report.
+// Records the events of a connection and its channels.
 class ConnectionLog final : public ConnectionListener {
  public:
   void OnOpen() override { ++opened; }
@@ -88,8 +88,8 @@ class SubscriptionLog final : public SubscriptionListener {
   std::vector<absl::Status> interrupted;
 };
 
-// A test on the broker at RETRYQ_URL, with a loop, names of its own, and a connection to set
-// things up with. What has been named is deleted at the end.
+// A test on the broker at RETRYQ_URL, with a loop, unique names, and a connection for the setup.
+// Named objects are deleted at the end.
 class AmqpTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -122,7 +122,7 @@ class AmqpTest : public ::testing::Test {
     return absl::StrCat(test->test_suite_name(), ".", test->name());
   }
 
-  // Names nobody else uses, to be deleted with the test.
+  // Unique names, whose objects are deleted with the test.
   std::string NewQueueName() { return queues_.emplace_back(NewName()); }
   std::string NewExchangeName() { return exchanges_.emplace_back(NewName()); }
   std::string NewName() { return absl::StrCat(TestName(), ".", absl::Hex(loop_.random().Next())); }
@@ -152,7 +152,8 @@ class AmqpTest : public ::testing::Test {
     return answer.ok() ? answer->message_count : 0;
   }
 
-  // The broker counts what is requeued, and what was published without confirms, a little later.
+  // The broker counts requeued messages, and messages that were published without confirms, a
+  // little later.
   void WaitForMessages(const std::string& queue, std::uint32_t count) {
     const absl::Duration end = loop_.clock().SinceBoot() + absl::Seconds(10);
     while (CountMessages(queue) != count && loop_.clock().SinceBoot() < end) {

@@ -41,7 +41,7 @@ class AmqpTls : public AmqpTest {
     options_.connection_name = TestName();
   }
 
-  // Whether a connection is opened, or why not.
+  // Ok if a connection is opened, otherwise the error.
   absl::Status Open() {
     ConnectionLog log;
     Connection connection(loop_, options_, &log);

@@ -34,7 +34,7 @@ enum Situation : std::size_t {
 
 // The remedies for each, as the subcommands word them.
 constexpr std::array kRemedies = {
-    "remedy: start the broker|rabbitmq-plugins enable|see that the broker runs",
+    "remedy: start the broker|rabbitmq-plugins enable|check that the broker runs",
     "check user and password|name a user and password",
     "create it|the end of --url",
     "declare it|retryq declare|--parked",
@@ -43,7 +43,7 @@ constexpr std::array kRemedies = {
 
 // No answer: it waits, and reports that.
 constexpr int kWaits = -1;
-// There is nothing that could be missing.
+// This subcommand needs no existing object.
 constexpr std::nullopt_t kNothing = std::nullopt;
 
 struct Subcommand {
@@ -63,7 +63,7 @@ const Subcommand kSubcommands[] = {
     {{"send", "--queue", "QUEUE", "body"}, {69, 77, 69, 69, 77}},
     {{"send", "--queue", "QUEUE", "--delay", "10m", "body"}, {69, 77, 69, 69, 77}},
     {{"send", "--queue", "new", "--declare", "body"}, {69, 77, 69, kNothing, 77}},
-    // What becomes of a line is its answer.
+    // The result of a line is its reply.
     {{"send", "--lines", "--queue", "QUEUE"}, {69, 77, 69, 69, 69}},
     {{"send", "--lines", "--queue", "QUEUE"},
      {69, 77, 69, 69, kNothing},  // see CommandSendLines
@@ -116,7 +116,7 @@ class CommandAnswers : public CommandTest, public ::testing::WithParamInterface<
   std::string Url() const {
     switch (GetParam()) {
       case kDeadBroker:
-        return "amqp://guest:guest@127.0.0.1:1/";  // nobody's port
+        return "amqp://guest:guest@127.0.0.1:1/";  // an unused port
       case kWrongPassword:
         return vhost_.UrlAs("guest", "hunter2");
       case kMissingVhost:
@@ -129,7 +129,7 @@ class CommandAnswers : public CommandTest, public ::testing::WithParamInterface<
     return "";
   }
 
-  // What an answer must name.
+  // Texts that a reply must contain.
   std::string Culprit() const {
     switch (GetParam()) {
       case kDeadBroker:
@@ -198,7 +198,7 @@ class CommandAnswers : public CommandTest, public ::testing::WithParamInterface<
     if (GetParam() < kMissingQueue) {
       EXPECT_EQ(run.out(), "");
     }
-    // One line, and nothing behind it.
+    // Exactly one line.
     const std::string err = run.err();
     ASSERT_FALSE(err.empty());
     const std::size_t begin_of_last = err.rfind('\n', err.size() - 2) + 1;

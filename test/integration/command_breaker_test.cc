@@ -30,8 +30,8 @@ class CommandBreaker : public CommandTest {
   // An outage that ends when the breaker has opened three times.
   void LiveThroughAnOutage(CommandRun& run) {
     ASSERT_TRUE(run.Says("breaker_probing", 3));
-    // Each call that has failed is an attempt of a message, and no other: five, and one for each
-    // probe, and of those that ran beside the last of them.
+    // Only failed calls count as attempts: five, one for each probe, and the calls that ran at the
+    // same time as the last of the five.
     const std::size_t failed = run.events("failed").size();
     EXPECT_LE(failed, 5U + 3U + 8U);
     files_.Write("up", "");

@@ -1,4 +1,4 @@
-// What a message is like after each way on which retryq publishes it again.
+// The properties of a message after each path on which retryq publishes it again.
 
 #include <gtest/gtest.h>
 
@@ -17,18 +17,18 @@
 
 namespace retryq::testing::command_copies_test {
 
-// What stays on a path. All else must be as it came, on each.
+// The properties that change on a path. All others must be unchanged on every path.
 struct Path {
   std::string name;
   bool mode = false;        // the delivery mode
-  bool expiration = false;  // what is left of it
-  bool deaths = false;      // x-death and its kin
+  bool expiration = false;  // the rest of the expiration
+  bool deaths = false;      // x-death and related headers
   bool routes = false;      // CC
   bool own = false;         // a header of the application's with a name that retryq uses
   bool copy = true;         // and not the message itself
   std::string body = "body";
-  std::function<void()> go = nullptr;  // publishes the message on that path
-  std::string queue;                   // where it is then
+  std::function<void()> go = nullptr;  // publishes the message on this path
+  std::string queue;                   // the queue of the copy
 };
 
 // As large as a content header may be in frames of RabbitMQ's default size.
@@ -92,7 +92,7 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
   static Until Says(const std::string& event) {
     return [event](const CommandRun& worker) { return !worker.events(event).empty(); };
   }
-  // Until it holds what is not here any more, and its command runs.
+  // Waits until the worker has the message, which is no longer in the queue, and its command runs.
   Until IsBusy(std::uint32_t left) {
     return [this, left](const CommandRun&) {
       return !files_.Read("started").empty() && peer_.Count("orders") == left;
@@ -193,7 +193,7 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
             .queue = "orders.parked"};
   }
 
-  // On which no copy is larger than its message.
+  // The paths on which no copy is larger than its message.
   void ExpectOnPathsOfAnySize() {
     Expect({.name = "replay",
             .go =
@@ -213,7 +213,7 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
                   Run({"parked", "edit", "--queue", "orders", "--id", "m-1"});
                 },
             .queue = "orders"});
-    // From 4.3 on the message itself goes back, and keeps what a copy must not have.
+    // From 4.3 on the message itself is requeued, and keeps headers that a copy must not have.
     const bool by_copy = IsQuorum() && !IsSince43();
     const std::string busy = "echo > " + File("started") + "; sleep 1";
     Path back = {.name = "return",

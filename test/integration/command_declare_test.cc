@@ -71,10 +71,10 @@ TEST_F(CommandDeclare, NamesTheDifferenceToTheExistingQueueOrExchange) {
   for (const Case& differs :
        {Case{{"--queue", "orders", "--queue-type", "quorum"},
              "queue 'orders' exists with other arguments: x-queue-type is "},
-        Case{{"--queue", "short"}, "x-max-length is '5', and none was asked for"},
+        Case{{"--queue", "short"}, "x-max-length is '5', but none was requested"},
         Case{{"--queue", "short", "--argument", "x-max-length=6"},
-             "x-max-length is '5', and '6' was asked for"},
-        Case{{"--queue", "shy"}, "auto_delete is 'true', and 'false' was asked for"},
+             "x-max-length is '5', but '6' was requested"},
+        Case{{"--queue", "shy"}, "auto_delete is 'true', but 'false' was requested"},
         Case{{"--queue", "orders", "--exchange", "shop", "--routing-key", "k"},
              "exchange 'shop' exists with other arguments: type is 'direct', and 'topic'"}}) {
     const End end = Declare(differs.arguments);

@@ -1,5 +1,5 @@
-// `retryq doctor`: policies of work and parked queues, and what becomes quiet once the remedy was
-// followed.
+// `retryq doctor`: policies of work and parked queues, which are no longer reported after the
+// remedy.
 
 #include <gmock/gmock.h>
 

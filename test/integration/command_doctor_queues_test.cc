@@ -1,5 +1,5 @@
-// `retryq doctor`: work and parked queues that cannot keep messages, limits, and what becomes quiet
-// once the remedy was followed.
+// `retryq doctor`: work and parked queues that cannot keep messages, and limits, which are no
+// longer reported after the remedy.
 
 #include <gmock/gmock.h>
 
@@ -139,9 +139,9 @@ TEST_F(CommandDoctorQueues, ReportsLimitsOfTheVhostAndTheUser) {
   EXPECT_EQ(limited.code, 69) << limited.story;
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("may have 1 queues and has 1"));
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("user '" + user + "' may have 1 connections"));
-  // What cannot be declared says why.
+  // The error contains the reason why a queue cannot be declared.
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("the broker refuses to declare more"));
-  // Newer ones look at the limit last, so that it does not show here.
+  // Newer versions check the limit last, so it is not reported here.
   const auto parked = limited.Of("parked queue", "problem");
   EXPECT_EQ(parked.empty(), IsAtLeast(4, 0)) << limited.story;
   for (const nlohmann::json& problem : parked) {
@@ -155,7 +155,7 @@ TEST_F(CommandDoctorQueues, ReportsLimitsOfTheVhostAndTheUser) {
   EXPECT_EQ(limits->at(0).at("value").at("max-connections"), 90);
 }
 
-// With plugins, which concern the whole broker.
+// With plugins, which affect the whole broker.
 class CommandDoctorPlugins : private OwnBroker, public CommandDoctor {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// `retryq doctor`: each thing that it looks at, as it should be and as it should not.
+// `retryq doctor`: each check, with and without the problem.
 
 #include <gmock/gmock.h>
 
@@ -65,7 +65,7 @@ TEST_F(CommandDoctor, ReportsWhyThereIsNoConnection) {
   EXPECT_THAT(vhost.Finding("connection"), HasSubstr("no-such-vhost"));
 
   if (HasTlsUrl()) {
-    // Signed by an authority that nobody trusts.
+    // Signed by an authority that no client trusts.
     std::string url = vhost_.TlsUrl();
     const Diagnosis untrusted = Doctor({}, url.erase(url.find('?')));
     EXPECT_EQ(untrusted.code, 69) << untrusted.story;
@@ -102,7 +102,7 @@ TEST_F(CommandDoctor, TriesThePermissionsOfAWorker) {
               HasSubstr("no permission to publish to the default exchange"));
   EXPECT_EQ(none.Of("parked queue", "problem").size(), 1U) << none.story;
 
-  // What the user has stays.
+  // The user keeps its permissions.
   vhost_.SetRights(user, {.configure = "^shop[.]", .write = "", .read = "^o$"});
   const Diagnosis some = Doctor(flags, url);
   const TestVhost::Rights rights = {.configure = "^shop[.]|^(retry[.].*|orders[.]parked)$",
@@ -180,7 +180,7 @@ TEST_F(CommandDoctor, ReportsPoliciesThatOverrideDelayQueues) {
 }
 
 TEST_F(CommandDoctor, ReportsPoliciesThatRouteMessagesElsewhere) {
-  // The delay queues' own exchange wins.
+  // The dead-letter exchange in the arguments of the delay queues takes precedence.
   SetPolicy("policies", "^retry[.]", Json::object({{"dead-letter-exchange", "amq.fanout"}}));
   const Diagnosis exchange = Doctor({});
   EXPECT_EQ(exchange.code, 0) << exchange.story;
@@ -222,7 +222,7 @@ TEST_F(CommandDoctor, ReportsMissingQueuesThatWorkersMayNotDeclare) {
   EXPECT_EQ(imported.Result("delay queues"), "ok");
 }
 
-// What concerns all who use a broker.
+// Settings that affect all users of a broker.
 class CommandDoctorOfItsOwn : private OwnBroker, public CommandDoctor {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// What the command refuses, with which exit code and in which words. What it does where the broker
-// refuses something is in command_answers_test.cc.
+// The errors of the command and their exit codes. command_answers_test.cc tests refusals of the
+// broker.
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// SIGTERM in every state that a worker can be in, and how long it takes until it has exited. Only a
-// handler that runs may use the grace period. test/bench/run stops prints the times.
+// SIGTERM in every state of a worker, and the time until it has exited. Only a running handler may
+// use the grace period. test/bench/run stops prints the times.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -29,13 +29,13 @@
 
 namespace retryq::testing::command_every_stop_test {
 
-// All a worker waits for at a stop without a handler, one after the other: less than `--grace`,
-// which is 25 s unless set. With room for a slow machine.
+// The sum of all waits of a worker at a stop without a handler: less than `--grace`, which is 25 s
+// by default. Includes time for a slow machine.
 constexpr absl::Duration kLongest = absl::Seconds(23);
-// Where there is nothing to wait for.
+// If there is nothing to wait for.
 constexpr absl::Duration kAtOnce = absl::Seconds(5);
 
-// A socket that listens, and takes connections or not; it never says anything.
+// A listening socket that accepts connections or not, and never sends anything.
 class SilentServer {
  public:
   SilentServer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -68,7 +68,7 @@ void Connect(std::uint16_t port, std::vector<int>* sockets) {
   ASSERT_EQ(connect(sockets->back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
 }
 
-// Whether a signal would be caught: the command has got to its loop.
+// Whether the command has reached its loop and catches signals.
 bool Catches(pid_t process, int signal) {
   std::ifstream status(absl::StrCat("/proc/", process, "/status"));
   for (std::string line; std::getline(status, line);) {
@@ -105,7 +105,7 @@ class CommandEveryStop : public CommandTest {
                       absl::StrCat("amqp://guest:guest@", host_and_port, "/"));
   }
 
-  // Behind the proxy, once there is one.
+  // Through the proxy, if there is one.
   std::string ProxiedUrl() {
     const amqp::Endpoint broker = amqp::ParseUri(vhost_.Url()).value().endpoints.front();
     const std::uint16_t port = traffic_.Call([&](EventLoop& loop) {
@@ -122,8 +122,8 @@ class CommandEveryStop : public CommandTest {
         {"work", "--json", "--queue", "orders", "--base", "50ms", "--", "/bin/sh", "-c", script},
         ProxiedUrl());
   }
-  // A program whose handlers wait, on threads, for the answers to what they publish.
-  // `stall`: from then on the broker answers no publish.
+  // A program whose handlers wait, on threads, for the results of their publishes. `stall`: from
+  // then on the broker does not confirm publishes.
   void StopWhileHandlersWait(const std::string& state, const std::string& url,
                              const std::function<void()>& stall, absl::Duration longest) {
     EventLoop loop;
@@ -186,7 +186,7 @@ TEST_F(CommandEveryStop, WhileNothingListensOnThePort) {
   Stop(run, "not connected: nothing listens there", kAtOnce);
 }
 
-// Of a network for documentation, which is nowhere.
+// An address of a network for documentation, which cannot be reached.
 TEST_F(CommandEveryStop, WhileItConnectsToADeadAddress) {
   CommandRun run = WorkOn("192.0.2.1:5672");
   Stop(run, "not connected: a dead address", kAtOnce);
@@ -201,7 +201,7 @@ TEST_F(CommandEveryStop, WhileTheServerSendsNothing) {
 TEST_F(CommandEveryStop, WhileTheBrokerDoesNotReplyDuringPreparation) {
   CommandRun run = WorkBehindProxy("true");
   traffic_.Call([this](EventLoop&) {
-    // So that the answer to what it asks first is still on its way.
+    // So that the reply to the first request is still on its way.
     proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kTrickle);
   });
   ASSERT_TRUE(run.Says("connected"));

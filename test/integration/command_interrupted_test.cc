@@ -1,5 +1,5 @@
-// `retryq parked replay`, `retryq waiting release` and `park`, and what may befall them: every
-// message is in the target or still where it was.
+// Interruptions of `retryq parked replay`, `retryq waiting release` and `park`: every message is in
+// the target or still in its queue.
 
 #include <gmock/gmock.h>
 
@@ -39,7 +39,8 @@ class CommandInterrupted : public WaitingTest {
     }
   }
 
-  // Takes all messages; `park` puts waiting ones elsewhere than all else.
+  // Processes all messages; `park` moves waiting messages to another target than the other
+  // subcommands.
   static CommandRun Take(const std::string& url, const std::string& rate, bool park = false) {
     Arguments all = {IsParked() ? "parked" : "waiting",
                      IsParked() ? "replay"
@@ -73,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CommandInterrupted,
                                            "parked_quorum"),
                          QueueTypeName);
 
-TEST_P(CommandInterrupted, KilledAgainAndAgainItLosesNothing) {
+TEST_P(CommandInterrupted, RepeatedKillsLoseNothing) {
   constexpr int kMessages = 1500;
   constexpr int kMostKills = 12;
   Fill(kMessages);
@@ -91,7 +92,7 @@ TEST_P(CommandInterrupted, KilledAgainAndAgainItLosesNothing) {
   EXPECT_TRUE(AllAreThere(kMessages, kills * kWindow));
 }
 
-TEST_P(CommandInterrupted, ASignalDoublesNothing) {
+TEST_P(CommandInterrupted, ASignalDuplicatesNothing) {
   constexpr int kMessages = 400;
   for (const int signal : {SIGINT, SIGTERM}) {
     const bool park = !IsParked() && signal == SIGTERM;
@@ -150,8 +151,8 @@ TEST_P(CommandInterrupted, ACutConnectionLosesNothing) {
   EXPECT_TRUE(AllAreThere(kMessages, kWindow));
 }
 
-// Two who take at once share the messages.
-TEST_P(CommandInterrupted, TwoAtOnceTakeEachMessageOnce) {
+// Two commands at once share the messages.
+TEST_P(CommandInterrupted, TwoRunsAtOnceProcessEachMessageOnce) {
   constexpr int kMessages = 500;
   Fill(kMessages);
   CommandRun first = Take(vhost_.Url(), "500");
@@ -182,7 +183,7 @@ class CommandWaitingInterrupted : public CommandInterrupted {};
 INSTANTIATE_TEST_SUITE_P(Kinds, CommandWaitingInterrupted,
                          ::testing::Values("classic", "quorum", "shared"), QueueTypeName);
 
-// What comes due meanwhile arrives by itself, and once.
+// Messages that come due meanwhile arrive by themselves, and once.
 TEST_P(CommandWaitingInterrupted, MessagesThatComeDueMeanwhileArriveOnce) {
   constexpr int kMessages = 300;
   constexpr absl::Duration kDelay = absl::Seconds(3);

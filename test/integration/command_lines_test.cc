@@ -1,4 +1,4 @@
-// `retryq work --lines`: children that stay.
+// `retryq work --lines`: programs that keep running.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 class CommandLines : public CommandTest {
  protected:
-  // A shell that reads line after line: `$id` and `$line` are what it has got.
+  // A shell that reads line after line: `$line` is the line, and `$id` its id.
   static std::string ForEach(const std::string& script) {
     return "while IFS= read -r line; do id=${line#*:}; id=${id%%,*}; " + script + "; done";
   }

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 class CommandMetrics : public CommandTest {
  protected:
-  // What the worker that says so serves there, with its status line.
+  // The response of the worker that logged `serving_metrics`, with its status line.
   static std::string Get(const CommandRun& run, const std::string& path) {
     const std::string url = run.events("serving_metrics").at(0).at("url");
     const int port = std::stoi(url.substr(url.rfind(':') + 1));
@@ -52,7 +52,7 @@ TEST_F(CommandMetrics, ReportTheOutcomesOfMessages) {
   Publish("an order");
   ASSERT_TRUE(run.Says("parked"));
   const std::string metrics = Get(run, "/metrics");
-  // Each also says of which broker and vhost.
+  // Each metric also has the labels broker and vhost.
   const auto broker = amqp::ParseUri(vhost_.Url()).value();
   const std::string place = "broker=\"" + amqp::Describe(broker.endpoints.front()) + "\",vhost=\"" +
                             vhost_.name() + "\"} ";

@@ -41,7 +41,7 @@ class Collector {
     return "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
   }
 
-  // Answers the requests that have arrived. Returns whether there were so many spans.
+  // Replies to the requests that have arrived. Returns whether they had this number of spans.
   bool Has(std::size_t spans) {
     event_base_loop(base_.get(), EVLOOP_NONBLOCK);
     return spans_.size() >= spans;
@@ -104,7 +104,7 @@ class CommandOtlp : public CommandTest {
     }
   }
 
-  // Runs `retryq send --otlp ARGUMENTS` until it has ended and sent so many spans.
+  // Runs `retryq send --otlp ARGUMENTS` until it has exited and sent this number of spans.
   void Send(Arguments arguments, const std::string& input, std::size_t spans) {
     arguments.insert(arguments.begin(), {"send", "--otlp", collector_.Url()});
     CommandRun run(arguments, vhost_.Url(), input);

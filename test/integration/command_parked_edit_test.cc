@@ -35,7 +35,7 @@ class CommandParkedEdit : public ParkedQueueTest {
     return Parked("edit", flags);
   }
 
-  // What is in the file that the error says is kept.
+  // The contents of the kept file that the error names.
   static std::string KeptBy(const End& end) {
     constexpr std::string_view kSays = "the edited text is in ";
     const std::size_t at = end.err.find(kSays);
@@ -119,7 +119,7 @@ TEST_P(CommandParkedEdit, KeepsAnEditedFileThatCannotBeRead) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-// While the editor is open the message is in the queue, for anyone.
+// While the editor is open, the message is ready in the queue.
 TEST_P(CommandParkedEdit, DoesNotReplayMessagesThatAreGone) {
   ParkOne();
   const std::string replay = std::string("RETRYQ_URL='") + vhost_.Url() + "' " + RETRYQ_COMMAND +

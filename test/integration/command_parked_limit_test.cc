@@ -1,4 +1,4 @@
-// `retryq parked` on quorum queues that drop what they have taken back too often.
+// `retryq parked` on quorum queues that drop messages that were requeued too often.
 
 #include <gmock/gmock.h>
 

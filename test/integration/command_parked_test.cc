@@ -1,4 +1,4 @@
-// `retryq parked`: looking at what is parked, replaying and dropping it.
+// `retryq parked`: listing, replaying and dropping parked messages.
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ class CommandParked : public ParkedQueueTest {
     return {"RETRYQ_URL=" + vhost_.Url(), "RETRYQ_MANAGEMENT_URL=" + ManagementUrl()};
   }
 
-  // What the command prints on a terminal after this answer to its question.
+  // The output of the command on a terminal after this answer to its question.
   std::string Answered(Arguments arguments, const std::string& question,
                        const std::string& answer) {
     arguments.insert(arguments.begin(), {RETRYQ_COMMAND, "parked"});
@@ -80,7 +80,7 @@ TEST_P(CommandParked, ListsMatchingMessages) {
   Park("2", vip);
   Park("3", ParkedPast("c", "timeout", absl::Minutes(1)));
   EXPECT_THAT(Listed({"--limit", "2"}), ElementsAre("a", "b"));
-  // A look may put messages of a quorum queue behind the others.
+  // Reading may put messages of a quorum queue behind the others.
   EXPECT_THAT(Listed({}), UnorderedElementsAre("a", "b", "c"));
   EXPECT_THAT(Listed({"--error", "TIMEOUT"}), UnorderedElementsAre("b", "c"));
   EXPECT_THAT(Listed({"--older-than", "2h"}), UnorderedElementsAre("a", "b"));
@@ -328,7 +328,7 @@ TEST_P(CommandParked, KeepsAndReportsMessagesThatClaimAnotherQueue) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-// The broker delivers it in a frame above frame_max, and would not take it back in one.
+// The broker delivers it in a frame above frame_max, and would not accept it in one.
 TEST_P(CommandParked, ReplaysHeadersThatAreLargerThanFrameMax) {
   amqp::Table headers = ParkedPast("a", "no");
   headers.Set("large", std::string(9000, 'x'));
@@ -347,7 +347,7 @@ TEST_P(CommandParked, LeavesMessagesParkedMeanwhileForTheNextRun) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-// As when someone names a work queue for the parked one.
+// As if an operator names a work queue as the parked queue.
 TEST_P(CommandParked, DropsAndReplaysNothingThatRetryqDidNotPark) {
   const amqp::Table retried = {{"x-retry-count", std::int64_t{1}}, {"x-retry-queue", "orders"}};
   for (int i = 0; i < 2; ++i) Publish("live");

@@ -1,4 +1,4 @@
-// `retryq work` where a message kills the worker itself.
+// `retryq work` with a message that kills the worker itself.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ class CommandPoison : public CommandTest {
  protected:
   void SetUp() override {}
 
-  // Starts workers, one after the other, until one lives to park a message. How many died; 20 if
-  // none did.
+  // Starts workers, one after the other, until one survives and parks a message. Returns how many
+  // died; 20 if none survived.
   int DeathsUntilParked(const Arguments& flags) {
     for (int deaths = 0; deaths < 20; ++deaths) {
       CommandRun worker = Work(flags, kKillTheWorker);

@@ -49,8 +49,8 @@ TEST_F(CommandQueues, ReportsThatThereAreNoDelayQueues) {
 }
 
 TEST_F(CommandQueues, ShowsWaitingMessagesAndWhenTheyAreDue) {
-  // One that stays: of a channel that is closed at once the statistics may never know what it has
-  // published.
+  // The channel stays open: the statistics may never contain the publishes of a channel that is
+  // closed at once.
   CommandRun worker({"work", "--queue", "orders", "--", "sh", "-c", "cat >&2; exit 1"},
                     vhost_.Url());
   for (const char* delay : {"10m", "1h", "1h"}) Publish(std::string("retry-after: ") + delay);
@@ -111,7 +111,7 @@ TEST_F(CommandQueues, ShowsTheLeasesOfQuorumQueues) {
 
 TEST_F(CommandQueues, ShowsTheOwnersOfMessagesAndOverdueOnes) {
   Delay("10m");
-  // As a program makes it that publishes with a delay to an exchange.
+  // As a program declares it that publishes with a delay to an exchange.
   const std::string to_exchange = "retry.1200000.exchange.shop.key.order.q0";
   peer_.DeclareQueue(to_exchange, {{"x-queue-type", "quorum"},
                                    {"x-message-ttl", std::int64_t{1'200'000}},

@@ -16,7 +16,7 @@ using cli::ReturnTrouble;
 using ::testing::HasSubstr;
 using Kind = ReturnTrouble::Kind;
 
-// With a watch of its own that looks ten times a second.
+// With its own watch, which checks ten times a second.
 class CommandReturns : public CommandTest {
  protected:
   std::unique_ptr<cli::ReturnWatch> Watch(const std::string& user = "") {
@@ -79,7 +79,7 @@ TEST_F(CommandReturns, ReportsAMissingQueueUntilItExistsAgain) {
   ASSERT_TRUE(Until([&] { return Last(Kind::kGone) && troubles_.back()->undelivered == 3; }));
   EXPECT_THAT(troubles_.back()->why, HasSubstr("'orders' does not exist"));
   peer_.DeclareQueue("orders");
-  // RabbitMQ tries again every 3 minutes: what is undelivered stays a trouble until then.
+  // RabbitMQ tries again every 3 minutes: undelivered messages are reported until then.
   ASSERT_TRUE(Until([&] { return Last(Kind::kUndelivered) || Last(std::nullopt); }));
 }
 
@@ -88,8 +88,8 @@ TEST_F(CommandReturns, ReportsAFullQueueUntilItHasRoom) {
   peer_.DeclareQueue("orders", {{"x-max-length", 2}, {"x-overflow", "reject-publish"}});
   for (const char* body : {"a", "b"}) peer_.Publish("", "orders", body);
   const auto watch = Watch();
-  // The broker shows the length of a queue some seconds later, and nothing is asked where no copy
-  // is due.
+  // The broker reports the length of a queue some seconds later, and the watch makes no request if
+  // no copy is due.
   ASSERT_TRUE(Until([&] {
     Retried(*watch, "retry.100");
     return Last(Kind::kFull);

@@ -1,4 +1,5 @@
-// What `retryq work` and `retryq doctor` say of a user's rights, as doc/permissions.md has them.
+// The checks of a user's permissions by `retryq work` and `retryq doctor`, as in
+// doc/permissions.md.
 
 #include <gmock/gmock.h>
 
@@ -27,7 +28,7 @@ Rights Enough(const std::string& delay_queues = R"(retry\..*)") {
           .read = "^(" + delay_queues + "|orders)$"};
 }
 
-// Where the parked queue is there, RabbitMQ 4.3 wants some right to it, and others none.
+// If the parked queue exists, RabbitMQ 4.3 requires a permission on it, and other versions do not.
 constexpr char kReadsParkedToo[] = R"(^(retry\..*|orders(\.parked)?)$)";
 
 class CommandRights : public CommandDoctor, public ::testing::WithParamInterface<const char*> {
@@ -41,7 +42,8 @@ class CommandRights : public CommandDoctor, public ::testing::WithParamInterface
     return CommandRun(work, vhost_.UrlAs(user, user));
   }
 
-  // A user without one of the rights that retrying takes learns so before a message is taken.
+  // If a permission that retrying needs is missing, the worker reports it before it takes a
+  // message.
   void RefusesToBegin(const Rights& rights, const std::string& missing,
                       const Arguments& more = {}) {
     CommandRun run = WorkAs(rights, more);

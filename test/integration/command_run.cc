@@ -86,7 +86,7 @@ std::vector<nlohmann::json> CommandRun::events(std::string_view name) const {
 
 ::testing::AssertionResult CommandRun::Until(const std::function<bool()>& condition,
                                              std::string_view what) {
-  // A condition that has held need not hold twice: some of them publish.
+  // Does not check a condition again after it has held: some conditions publish.
   bool held = false;
   WaitUntil([&] { return (held = condition()) || Ended(); }, absl::Seconds(30));
   if (held || condition()) return ::testing::AssertionSuccess();

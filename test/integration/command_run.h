@@ -22,8 +22,8 @@ namespace retryq::testing {
 // One run of the built command. It is killed with its owner.
 class CommandRun {
  public:
-  // `url` becomes RETRYQ_URL; `input` is what can be read from stdin. `program`: another one, which
-  // runs it.
+  // `url` becomes RETRYQ_URL; `input` is its stdin. `program`: another program that runs the
+  // command.
   CommandRun(const std::vector<std::string>& arguments, const std::string& url,
              const std::string& input = "", const std::string& program = RETRYQ_COMMAND);
   CommandRun(const CommandRun&) = delete;
@@ -33,10 +33,10 @@ class CommandRun {
   pid_t pid() const { return pid_; }
   void Signal(int signal) const;
 
-  // Its exit code, minus the signal if it was killed; nothing if it does not end in time.
+  // Its exit code, or minus the signal that killed it; nullopt if it does not exit in time.
   std::optional<int> Wait(absl::Duration patience = absl::Seconds(30));
 
-  // Ends it as an operator would. Whether all went well.
+  // Stops it with SIGTERM. Returns whether it exited with 0.
   ::testing::AssertionResult Stop();
 
   std::string out() const { return files_.Read("stdout"); }
@@ -45,7 +45,7 @@ class CommandRun {
   // With --json: its events so far. Throws if a line is no JSON.
   std::vector<nlohmann::json> events(std::string_view name = "") const;
 
-  // Waits until there are so many events of that name.
+  // Waits until there is this number of events with that name.
   ::testing::AssertionResult Says(std::string_view name, std::size_t count = 1);
 
   // Waits until the condition holds while the command runs.
@@ -64,7 +64,7 @@ class CommandRun {
   std::optional<int> exit_code_;
 };
 
-// A test of the command on a real broker: in a vhost of its own, with the queue "orders".
+// A test of the command on a real broker: in its own vhost, with the queue "orders".
 class CommandTest : public ::testing::Test {
  protected:
   using Arguments = std::vector<std::string>;
@@ -94,7 +94,7 @@ class CommandTest : public ::testing::Test {
   // several may do so at once while the test reads it.
   std::string NotePid(const std::string& name, const std::string& pid = "$$") const;
 
-  // Is the process that `name` notes gone, now or soon?
+  // Whether the process whose id is in the file `name` is gone, now or soon.
   bool IsGone(const std::string& name) const;
 
   // The x-retry-error of the first parked message; empty if there is none.

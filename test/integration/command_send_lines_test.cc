@@ -71,7 +71,7 @@ TEST_F(CommandSendLines, AnswersEachLineById) {
 
 TEST_F(CommandSendLines, AMissingPermissionForDelaysFailsDelayedLinesAndEndsTheCommand) {
   const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^amq[.]default$", "^orders$"});
-  // More may come: the end is its own.
+  // More lines may come: the command exits by itself.
   CommandRun run(
       {"-c", "(cat; exec sleep 600) | exec " RETRYQ_COMMAND " send --lines --queue orders"},
       vhost_.UrlAs(user, user),
@@ -106,7 +106,8 @@ TEST_F(CommandSendLines, ReportsFailuresInTheAnswersAndTheExitStatus) {
   EXPECT_THAT(end.answers.at("4")["error"].get<std::string>(), HasSubstr("none"));
   EXPECT_THAT(end.answers.at("5")["error"].get<std::string>(), HasSubstr("stranger"));
   EXPECT_EQ(end.answers.at("6")["ok"], true);
-  // What was open when the broker closed the channel because of another may be there twice.
+  // Messages that were open when the broker closed the channel because of another message may be in
+  // the queue twice.
   EXPECT_THAT(BodiesIn("orders"), ::testing::UnorderedElementsAre("first", "last"));
 }
 

@@ -96,7 +96,7 @@ TEST_F(CommandSend, RefusesADelayForAnExchangeWithoutAMatchingBinding) {
 }
 
 // Through other exchanges, and by headers.
-TEST_F(CommandSend, RefusesADelayForAnExchangeThatLeadsToNoQueueInTheEnd) {
+TEST_F(CommandSend, RefusesADelayForAnExchangeFromWhichNoQueueIsReached) {
   peer_.DeclareExchange("shop", "fanout");
   peer_.DeclareExchange("orders only", "topic");
   peer_.Bind("orders", "orders only", "order.*");
@@ -198,7 +198,7 @@ TEST_F(CommandSend, DeclaresTheQueueThatIsMissing) {
     EXPECT_EQ(vhost_.Queue(type).value()["arguments"]["x-queue-type"], type);
     EXPECT_EQ(peer_.Count(type), 2U);
   }
-  // It takes one that is there as it is.
+  // An existing queue is used as it is.
   EXPECT_EQ(Send({"--queue", "classic", "--declare", "--declare-type", "quorum", "b"}).code, 0);
 }
 

@@ -1,4 +1,4 @@
-// `retryq work`: how it ends.
+// `retryq work`: stopping.
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ namespace retryq::testing::command_stop_test {
 
 class CommandStop : public CommandTest {
  protected:
-  // Says that it has started, then waits for the test.
+  // Reports that it has started, then waits for the test.
   std::string WaitForGo() const {
     return NotePid("started") + "; until test -e " + File("go") + "; do sleep 0.01; done";
   }
@@ -21,7 +21,7 @@ class CommandStop : public CommandTest {
     return run.Until([this] { return !files_.Read("started").empty(); }, "the start");
   }
 
-  // What a worker held may be counted as ready a moment after it is gone.
+  // The messages of a worker may be counted as ready a moment after it has exited.
   ::testing::AssertionResult IsBack(std::uint32_t messages) {
     if (CommandRun::WaitUntil([&] { return peer_.Count("orders") == messages; },
                               absl::Seconds(10))) {

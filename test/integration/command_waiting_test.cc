@@ -1,5 +1,4 @@
-// `retryq waiting`: looking at what waits in delay queues, sending it back, parking and dropping
-// it.
+// `retryq waiting`: listing, releasing, parking and dropping messages that wait in delay queues.
 
 #include <gmock/gmock.h>
 
@@ -141,9 +140,9 @@ TEST_P(CommandWaiting, ListsEachOfManyMessagesOnce) {
   EXPECT_TRUE(Holds(DelayQueue(), kCount));
 }
 
-// What is put back in the wrong place comes due only with what is before it. What a look holds when
-// it comes due waits for the end of the look.
-TEST_P(CommandWaiting, LookingDoesNotChangeWhenMessagesAreDue) {
+// A message that is requeued in the wrong place comes due only with the messages before it. A
+// message that comes due while it is read waits until reading ends.
+TEST_P(CommandWaiting, ListingDoesNotChangeWhenMessagesAreDue) {
   constexpr absl::Duration kDelay = absl::Seconds(6);
   constexpr std::size_t kMessages = 5;
   DeclareDelayQueue(kDelay);
@@ -207,8 +206,8 @@ TEST_P(CommandWaiting, LookingDoesNotChangeWhenMessagesAreDue) {
   }
 }
 
-// F3 and F4: of a quorum queue too, as nothing else renews it.
-TEST_P(CommandWaiting, LookingRenewsTheLease) {
+// F3 and F4: also for quorum queues, whose lease nothing else renews.
+TEST_P(CommandWaiting, ListingRenewsTheLease) {
   constexpr absl::Duration kLease = absl::Seconds(8);
   DeclareDelayQueue(kLong, kLease);
   Wait("m-1");
@@ -275,7 +274,7 @@ TEST_P(CommandWaiting, IgnoresMessagesOfOtherQueues) {
     Wait(absl::StrCat("order-", i));
     Wait(absl::StrCat("invoice-", i), {.queue = "invoices"});
   }
-  // Anyone can write this header: it returns to the other queue.
+  // Anyone can set this header: the message returns to the other queue.
   Wait("forged", {.queue = "invoices"}, PastOf("forged", {}));
   EXPECT_THAT(Listed(), ElementsAre("order-0", "order-1", "order-2"));
   EXPECT_EQ(Waiting("release", {"--id", "order-0"}).code, 0);
@@ -340,7 +339,8 @@ TEST_P(CommandWaiting, AsksBeforeItReleasesOrDrops) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-// Before 4.3 a quorum queue counts looks; what exceeds its limit goes to the work queue early.
+// Before 4.3 a quorum queue counts reads; a message that exceeds the limit goes to the work queue
+// early.
 TEST_P(CommandWaiting, RepeatedListingLosesNothing) {
   DeclareDelayQueue();
   WaitMany(5);

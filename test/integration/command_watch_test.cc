@@ -12,7 +12,7 @@ namespace retryq::testing::command_watch_test {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What xterm is told to take its other screen, and to leave it.
+// The sequences that switch xterm to its alternate screen and back.
 constexpr char kOtherScreen[] = "\x1b[?1049h";
 constexpr char kFirstScreen[] = "\x1b[?1049l";
 

@@ -1,4 +1,4 @@
-// `retryq work`: what becomes of messages, and what their commands get.
+// `retryq work`: the outcomes of messages, and the input of their commands.
 
 #include <gmock/gmock.h>
 
@@ -174,7 +174,7 @@ TEST_F(CommandWork, GivesTheBodyByteForByte) {
 }
 
 TEST_F(CommandWork, RunsAsManyCommandsAtOnceAsConfigured) {
-  // Each waits for all four.
+  // Each command waits for all four.
   CommandRun run = Work({"--jobs", "4", "--timeout", "20s"},
                         "echo > " + files_.File("") + "$RETRYQ_MESSAGE_ID; cd " + files_.File("") +
                             "; until test -e 1 -a -e 2 -a -e 3 -a -e 4; do sleep 0.01; done");
@@ -213,7 +213,7 @@ TEST_F(CommandWork, ParksTheOneMessageForWhichItsCommandCannotBeRun) {
   Publish("first");
   ASSERT_TRUE(run.Says("acked"));
   Publish("poison");
-  // What comes between its attempts shows that it is not the command.
+  // Messages that are handled between its attempts show that the command is not the cause.
   std::size_t others = 1;
   ASSERT_TRUE(run.Until([&] {
     if (run.events("acked").size() >= others) {
@@ -255,7 +255,7 @@ TEST_F(CommandWork, HundredsOfCommandsLeaveNothingBehind) {
   CommandRun run = Work({"--jobs", "4", "--on-limit", "reject"}, "exit 0");
   Publish("first");
   ASSERT_TRUE(run.Says("acked"));
-  ASSERT_TRUE(run.Says("at_risk"));  // its look at the management API, at the start, is over
+  ASSERT_TRUE(run.Says("at_risk"));  // its check of the management API at the start is over
   const auto entries = [&](const char* what) {
     const std::string directory = "/proc/" + std::to_string(run.pid()) + "/" + what;
     return std::distance(std::filesystem::directory_iterator(directory), {});

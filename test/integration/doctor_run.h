@@ -33,7 +33,7 @@ class CommandDoctor : public CommandTest {
       }
       return found;
     }
-    // The result of a check that has one, and its text.
+    // The result of a check, and its text.
     std::string Result(const std::string& check) const {
       const auto found = Of(check);
       return found.size() == 1 ? found[0].at("result").get<std::string>() : story;
@@ -53,7 +53,7 @@ class CommandDoctor : public CommandTest {
     const std::optional<int> code = run.Wait(absl::Seconds(120));
     const auto json = nlohmann::json::parse(run.out(), nullptr, /*allow_exceptions=*/false);
     EXPECT_TRUE(json.is_object()) << run.Story();
-    // Every problem says what to do.
+    // Every problem has a remedy.
     for (const auto& each : json.at("checks")) {
       if (each.at("result") == "problem" || each.at("result") == "warning") {
         EXPECT_NE(each.at("remedy"), "") << each;
@@ -68,7 +68,7 @@ class CommandDoctor : public CommandTest {
     return directory == nullptr ? "" : directory;
   }
 
-  // Runs what a remedy says, as an operator would: its rabbitmqctl commands in a shell.
+  // Carries out a remedy like an operator: runs its rabbitmqctl commands in a shell.
   void Paste(const std::string& commands) const {
     ASSERT_NE(BrokerDirectory(), "") << "rabbitmqctl needs a private broker";
     const std::string script = "rabbitmqctl() { '" + BrokerScript() + "' --broker '" +
@@ -90,7 +90,7 @@ class CommandDoctor : public CommandTest {
         {{"pattern", pattern}, {"apply-to", "queues"}, {"definition", definition}});
   }
 
-  // What is wrong with it, a line each.
+  // The problems, one per line.
   static std::string Wrong(const Diagnosis& diagnosis, const std::string& check) {
     std::string all;
     for (const char* result : {"problem", "warning"}) {
@@ -106,7 +106,7 @@ class CommandDoctor : public CommandTest {
            Wrong(diagnosis, "work exchange") + Wrong(diagnosis, "limits");
   }
 
-  // Until the management API shows whether a policy sets that for a queue.
+  // Waits until the management API shows whether a policy sets this for a queue.
   void AwaitPolicy(const std::string& queue, const std::string& key, bool set = true) {
     ASSERT_TRUE(CommandRun::WaitUntil(
         [&] {
@@ -126,7 +126,7 @@ class CommandDoctor : public CommandTest {
     return std::pair(is_major, is_minor) >= std::pair(major, minor);
   }
 
-  // What the broker has besides what it is born with.
+  // The objects of the broker except its default ones.
   std::vector<std::string> Exchanges() {
     std::vector<std::string> names;
     const auto all = vhost_.management().Get("/exchanges/" + vhost_.name());

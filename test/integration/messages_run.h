@@ -18,7 +18,7 @@
 
 namespace retryq::testing {
 
-// A test of commands that look at messages in queues.
+// A test of commands that read messages in queues.
 class MessagesTest : public CommandTest {
  protected:
   static std::vector<nlohmann::json> JsonLines(const std::string& text) {
@@ -38,7 +38,7 @@ class MessagesTest : public CommandTest {
     return ids;
   }
 
-  // What retryq writes into the headers of a parked message.
+  // The headers that retryq sets in a parked message.
   static amqp::Table ParkedPast(std::string_view id, std::string_view error,
                                 absl::Duration age = absl::Minutes(1)) {
     return {{"x-retry-count", std::int64_t{8}},
@@ -51,7 +51,7 @@ class MessagesTest : public CommandTest {
             {"x-retry-error", error}};
   }
 
-  // So many, whose bodies and ids are m-0, m-1, …
+  // Publishes this number of messages, whose bodies and ids are m-0, m-1, …
   void ParkMany(int count) {
     for (int i = 0; i < count; ++i) {
       const std::string id = absl::StrCat("m-", i);
@@ -62,14 +62,14 @@ class MessagesTest : public CommandTest {
     peer_.AwaitConfirms();
   }
 
-  // Takes all there is off a queue: how often each body was there.
+  // Takes all messages from a queue; returns how often each body occurred.
   std::map<std::string, int> TakeAll(const std::string& queue) {
     std::map<std::string, int> bodies;
     while (const amqp::MessagePtr message = peer_.Get(queue)) ++bodies[std::string(message->body)];
     return bodies;
   }
 
-  // A quorum queue shows a moment later what came or went.
+  // A quorum queue reports changes a moment later.
   ::testing::AssertionResult Holds(const std::string& queue, std::uint32_t messages) {
     if (CommandRun::WaitUntil([&] { return peer_.Count(queue) == messages; }, absl::Seconds(20))) {
       return ::testing::AssertionSuccess();
@@ -77,8 +77,8 @@ class MessagesTest : public CommandTest {
     return ::testing::AssertionFailure() << queue << " holds " << peer_.Count(queue);
   }
 
-  // Takes all that is in these queues. Whether none of `sent` is missing, and no more than
-  // `duplicates` are there twice.
+  // Takes all messages from these queues. Returns whether no message of `sent` is missing, and at
+  // most `duplicates` occur twice.
   ::testing::AssertionResult AllAreThere(const std::vector<std::string>& queues, int sent,
                                          int duplicates) {
     std::map<std::string, int> bodies;
@@ -94,8 +94,8 @@ class MessagesTest : public CommandTest {
            << bodies.size() << " of " << sent << " are there, and " << extra << " twice";
   }
 
-  // Whether nobody consumes `from` any more, and it and `to` hold as many as were sent. A quorum
-  // queue takes back a moment later what a consumer had that is gone.
+  // Whether `from` has no consumer any more, and `from` and `to` together have as many messages as
+  // were sent. A quorum queue requeues the messages of a lost consumer a moment later.
   bool IsAllBack(const std::string& from, const std::string& to, int messages) {
     return CommandRun::WaitUntil(
         [&] {

@@ -1,5 +1,5 @@
-// What users of other retry systems had works here, and what they suffered from does not occur. A
-// test is named after the system.
+// The features of other retry systems work here, and their problems do not occur. Each test is
+// named after a system.
 
 #include <gmock/gmock.h>
 
@@ -175,7 +175,7 @@ TEST_F(Moving, FromOneRetryQueueWithATtlPerMessage) {
     ASSERT_TRUE(customer.has_value());
     EXPECT_EQ(customer->type, 'I');  // to the wire type
   }
-  EXPECT_THAT(attempts["long"], ElementsAre(0));  // waits on, and holds up nobody
+  EXPECT_THAT(attempts["long"], ElementsAre(0));  // continues to wait, and delays no other message
 }
 
 // Had: copies to the end of the queue, counted in tables inside of a header, by queue. A queue's
@@ -259,10 +259,10 @@ TEST_F(Moving, FromClientSideSleep) {
                                          calls_.FailTimes(1));
     ASSERT_TRUE(consumer.ok()) << consumer.status();
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == kMessages; }));
-    // One at a time, and yet nobody waited for another's delay.
+    // One message at a time, and none waited for the delay of another.
     EXPECT_LT(absl::Now() - start, kMessages * kDelay);
   }
-  // The process is gone. What it had put off comes back to the next one.
+  // The process is gone. Its waiting messages return to the next process.
   Client client(loop_, Options());
   const Consumer consumer =
       Consume(client, {.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(1));

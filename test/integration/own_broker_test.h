@@ -8,7 +8,7 @@
 
 namespace retryq::testing {
 
-// A test of retrying on a broker that is alone the test's: for what concerns all who use it.
+// A test of retrying on a private broker, for actions that affect all users of a broker.
 class OwnBrokerTest : private OwnBroker, public RetryTest {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// A resource alarm: the broker takes no publishes. Consuming, acks and heartbeats go on, nothing is
-// given up, and all goes through once it is over.
+// A resource alarm: the broker accepts no publishes. Consuming, acks and heartbeats continue, no
+// message is given up, and all publishes are confirmed once the alarm is over.
 
 #include <gmock/gmock.h>
 
@@ -36,14 +36,14 @@ TEST_F(RetryAlarm, PausesPublishingButStillConsumesAcksAndSendsHeartbeats) {
 
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kBlocked) == 1; }));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages / 2; }));
-  // Longer than the broker and we wait for heartbeats, and for confirms.
+  // Longer than the broker and the client wait for heartbeats, and for confirms.
   ASSERT_TRUE(RunFor(absl::Seconds(10)).ok());
   EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
   EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
   EXPECT_EQ(events_.Count(EventKind::kRetried), 0U);
   EXPECT_EQ(calls_.size(), std::size_t{kMessages});
 
-  // Meanwhile the loop goes on: the broker ends a connection that misses heartbeats.
+  // Meanwhile the loop runs: the broker closes a connection that misses heartbeats.
   const std::future<void> cleared =
       std::async(std::launch::async, [this] { broker().ClearAlarm(); });
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages; }));
@@ -79,7 +79,7 @@ TEST_F(RetryAlarm, AStopEndsThePublishesThatHandlersWaitFor) {
   EXPECT_EQ(loop_.Run(), absl::OkStatus());
   EXPECT_LT(loop_.clock().SinceBoot() - begun, absl::Seconds(10));
   EXPECT_EQ(answers.size(), 4U);
-  // The broker takes the publish that makes it block the connection.
+  // The broker accepts the publish that makes it block the connection.
   EXPECT_GE(events_.Count(EventKind::kRequeued), 3U);
   EXPECT_EQ(events_.Count(EventKind::kRequeued) + events_.Count(EventKind::kHandled), 4U);
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);

@@ -1,4 +1,4 @@
-// Delays that chance, handlers and publishers choose, on a real broker.
+// Random delays, and delays that handlers and publishers choose, on a real broker.
 
 #include <gmock/gmock.h>
 
@@ -24,7 +24,7 @@ class RetryAnyDelay : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders"); }
 
-  // Fails every message twice, so that chance has its way, and lets 200 of them through.
+  // Fails every message twice, so that each has random delays, for 200 messages.
   void RetryAtRandom(const ClientOptions& options);
 };
 
@@ -67,8 +67,8 @@ void RetryAnyDelay::RetryAtRandom(const ClientOptions& options) {
                        absl::Seconds(120)));
   EXPECT_TRUE(referee.EachHandledOnceAfter(kFailures));
   EXPECT_EQ(early, 0U);
-  // Some wait in queues that are shorter than their delay, and are sent on for the rest; on a
-  // broker that is so busy that all come late, no rest is left.
+  // Some messages wait in queues that are shorter than their delay, and are forwarded for the rest;
+  // on a broker that is so busy that all are late, no rest is left.
   EXPECT_TRUE(std::any_of(events_.entries.begin(), events_.entries.end(), [](const auto& entry) {
     return entry.kind == EventKind::kRetried &&
            ParseDelayQueueName(entry.delay_queue, "retry").value().ttl < *entry.delay;

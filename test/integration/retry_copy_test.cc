@@ -1,6 +1,6 @@
-// What a message is like after retries: as it came, byte for byte. Dead-lettering itself rewrites
-// headers (RabbitMQ sorts them by name), so that they are held against those of the same message
-// after going through a plain queue with a TTL.
+// A message is unchanged after retries, byte for byte. Dead-lettering itself rewrites headers
+// (RabbitMQ sorts them by name), so the test compares them with those of the same message after it
+// has passed a plain queue with a TTL.
 
 #include <gmock/gmock.h>
 
@@ -78,7 +78,8 @@ class RetryCopy : public RetryTest {
     return WithoutTraces(*message->properties.headers);
   }
 
-  // Publishes the message to "orders" and has it fail three times; what the fourth call gets.
+  // Publishes the message to "orders", lets it fail three times, and returns the delivery of the
+  // fourth call.
   Delivery AfterThreeRetries(const amqp::Properties& properties, std::string_view body = "body") {
     Client client(loop_, Options());
     const Consumer consumer = Consume(
@@ -91,7 +92,8 @@ class RetryCopy : public RetryTest {
   }
 };
 
-// What no decoded table says: a name twice, a truth of 2, a 64-bit integer of the type 'L'.
+// Fields that a decoded table cannot express: a repeated name, a boolean of 2, a 64-bit integer of
+// the type 'L'.
 std::string OddFields() {
   using std::string_literals::operator""s;
   return "\5twiceb\1"s + "\5twiceb\2"s + "\5trutht\2"s + "\4longL\xf0\0\0\0\0\0\0\1"s;
@@ -159,7 +161,7 @@ TEST_F(RetryCopy, UsesTheMessageIdAsItsId) {
   EXPECT_EQ(AfterThreeRetries({.message_id = "order-17"}).id(), "order-17");
 }
 
-// The broker delivers it in a frame above frame_max, and would not take it back in one.
+// The broker delivers it in a frame above frame_max, and would not accept it in one.
 TEST_F(RetryCopy, MayHaveHeadersLargerThanTheConsumersFrames) {
   const std::string headers = Encoded({{"large", std::string(60'000, 'x')}});
   RetryOptions twice = Every(absl::Milliseconds(50));

@@ -22,10 +22,9 @@ class RetryCredentials : public OwnBrokerTest {
     options_ = Options();
   }
 
-  // Runs until the handler has been called this often from now on, for messages that are sent and
-  // retried meanwhile.
+  // Sends messages and runs until the handler has been called this number of times.
   void ExpectCalls(std::size_t more) {
-    Peer peer(vhost_.Url());  // the fixture's loses its connection, too
+    Peer peer(vhost_.Url());  // the fixture's user loses its connection too
     const std::size_t end = calls_.size() + more;
     while (calls_.size() < end) {
       peer.Publish("", "orders", "one");
@@ -111,7 +110,7 @@ TEST_F(RetryTokens, AreRenewedOnOpenConnections) {
       client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
   ExpectCalls(2);
   const std::size_t at_first = asked;
-  // Both connections, twice: the first token has expired then.
+  // Both connections have got a new token twice: by then the first token has expired.
   const absl::Time end = absl::Now() + absl::Minutes(1);
   while (asked < at_first + 4 && absl::Now() < end) ExpectCalls(2);
   ASSERT_GE(asked, at_first + 4);

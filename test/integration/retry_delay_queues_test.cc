@@ -1,4 +1,4 @@
-// The delay queues as the broker has them: what they are, how they go, and how they come back.
+// The delay queues on the broker: their properties, their expiry, and their redeclaration.
 
 #include <gmock/gmock.h>
 
@@ -111,7 +111,7 @@ TEST_F(RetryDelayQueues, AreRenewedWhileMessagesWaitInThem) {
   EXPECT_EQ(events_.Count(EventKind::kLapsed), 0U);
 }
 
-// A message fails on and on for longer than the queue would live without being renewed.
+// A message keeps failing for longer than the queue would exist without renewals.
 TEST_F(RetryDelayQueues, OutliveTheirLeaseWhileTheyAreUsed) {
   Client client(loop_, ShortLeases());
   const Consumer consumer = Consume(

@@ -1,4 +1,4 @@
-// How long a failed message waits, as its consumer sees it.
+// How long a failed message waits, measured by its consumer.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Lt;
 
-// Never early, the broker's millisecond aside; late by what a busy machine takes.
+// Never early, except for a millisecond of the broker; a busy machine may be late.
 auto About(absl::Duration delay) {
   return AllOf(Ge(delay - absl::Milliseconds(1)), Lt(delay + absl::Seconds(10)));
 }
@@ -68,7 +68,7 @@ TEST_F(RetryDelays, DoNotDependOnMessagesAheadInTheQueue) {
   EXPECT_EQ(calls_[3].body(), "slow");
 }
 
-// What messages of one delay queue differ in.
+// The differences between messages of one delay queue.
 struct Kind {
   std::string name;
   amqp::Properties properties;

@@ -16,8 +16,8 @@ class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<Qu
  protected:
   static constexpr std::size_t kMost = 500;
 
-  // Works off messages that fail once, and come in until the queue has said that it is full: one by
-  // one, as of a burst a quorum queue takes all before it says so.
+  // Handles messages that fail once. They are published until the queue reports that it is full,
+  // one by one, because a quorum queue accepts a whole burst before it reports this.
   void WorkOff(DelayQueueOptions limits) {
     peer_.DeclareQueue("orders");
     limits.queue_type = GetParam();
@@ -37,7 +37,7 @@ class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<Qu
     const auto send = [&] {
       peer_.Publish("", "orders", body, {.message_id = std::to_string(sent++)});
     };
-    // What comes before there is a queue waits for it, and would be a burst.
+    // Messages that fail before the queue exists wait for it, and would be a burst.
     send();
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
     while (events_.Last(EventKind::kUnconfirmed) == nullptr && sent < kMost) {

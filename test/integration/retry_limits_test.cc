@@ -22,7 +22,7 @@ class RetryLimits : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders"); }
 
-  // 50 ms between attempts, and at most so many of them.
+  // 50 ms between attempts, and at most this number of attempts.
   static RetryOptions Attempts(std::uint64_t max_attempts) {
     RetryOptions retry = Every(absl::Milliseconds(50));
     retry.max_attempts = max_attempts;
@@ -32,7 +32,7 @@ class RetryLimits : public RetryTest {
   bool NothingLeft() { return peer_.Count("orders") == 0 && peer_.Count("orders.parked") == 0; }
 };
 
-// A body of so many bytes, no part of which is like another.
+// A body of this size, in which no two parts are equal.
 std::string Body(std::size_t size) {
   std::string body;
   for (std::size_t i = 0; body.size() < size; ++i) body += absl::StrCat(i, ",");
@@ -95,7 +95,7 @@ TEST_F(RetryLimits, LeaveTooLargeMessagesInTheQueueIfTheyCannotBeParked) {
   EXPECT_TRUE(peer_.Get("orders")->body == Body(300'000));
 }
 
-// Deliveries that are in memory together: what comes beyond that is not lost.
+// Deliveries that are in memory at the same time: further ones are not lost.
 TEST_F(RetryLimits, BoundTheTotalOfBodiesInMemory) {
   constexpr std::size_t kMessages = 30;
   for (std::size_t i = 0; i < kMessages; ++i) peer_.Send("", "orders", Body(90'000 + i));

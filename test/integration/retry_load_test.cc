@@ -1,5 +1,4 @@
-// Many messages, and connections that go: none is lost, and where none needs to be, none is
-// doubled.
+// Many messages, and lost connections: no message is lost, and none is duplicated unnecessarily.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// Retrier::Wrap: retrying for those who consume by themselves.
+// Retrier::Wrap: retrying for programs that consume by themselves.
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 
 namespace retryq::testing::retry_own_broker_test {
 
-// A consumer of the caller's own: all it does with a delivery is to call the function it was given.
+// A consumer of the caller, which passes each delivery to the wrapped function.
 class OwnConsumer final : public SubscriptionListener {
  public:
   void OnSubscribed() override {}

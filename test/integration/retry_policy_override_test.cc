@@ -1,5 +1,5 @@
-// Policies that win over the arguments of delay queues (F29 in doc/rabbitmq_facts.md): the broker
-// still answers the declares with ok, and the worker reports it.
+// Policies that override the arguments of delay queues (F29 in doc/rabbitmq_facts.md): the broker
+// still accepts the declares, and the worker reports it.
 
 #include <gmock/gmock.h>
 

@@ -15,7 +15,7 @@ class RetryPublish : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders"); }
 
-  // The status that the publish ends with.
+  // The result of the publish.
   absl::Status Publish(Client& client, OutgoingMessage message, absl::Duration delay,
                        absl::Duration deadline = absl::Seconds(20)) {
     std::optional<absl::Status> answer;

@@ -78,14 +78,14 @@ TEST_F(RetryQuorum, IgnoresAStaleQueueOfAnotherEpoch) {
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
 }
 
-// F37: no more than 32 messages of a delay queue can wait for a queue that does not take them.
+// F37: at most 32 messages of a delay queue can wait for a queue that does not accept them.
 class RetryQuorumBeside : public RetryQuorum {
  protected:
   static constexpr int kUndeliverable = 40;
   static constexpr absl::Duration kLongerDelay = absl::Seconds(5);
 
-  // Lets a message of "orders" fail once while those of another work queue, which is gone, are in
-  // the way where the delay queues are shared. Whether it came back within `patience`.
+  // Lets a message of "orders" fail once while messages of another work queue, which is deleted,
+  // block the delay queue if it is shared. Returns whether the message returned within `patience`.
   bool ComesBack(bool share, absl::Duration patience) {
     peer_.DeclareQueue("gone");
     ClientOptions options = QuorumOptions();
@@ -100,7 +100,7 @@ class RetryQuorumBeside : public RetryQuorum {
     peer_.Delete("gone");
     const Consumer consumer =
         Consume(client, {.queue = "orders", .retry = Every(kLongerDelay)}, calls_.FailTimes(1));
-    // All that is due is in the way by then.
+    // By then all due messages block the queue.
     EXPECT_TRUE(RunFor(kLongerDelay).ok());
     peer_.Publish("", "orders", "one");
     EXPECT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));

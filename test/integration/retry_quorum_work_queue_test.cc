@@ -1,4 +1,4 @@
-// Work queues of the type quorum, and what they add: a limit to deliveries.
+// Quorum work queues, which limit deliveries.
 
 #include <gmock/gmock.h>
 
@@ -27,13 +27,13 @@ class RetryQuorumWorkQueue : public RetryTest {
   const ConsumerOptions kNotCounting{.queue = "orders",
                                      .retry = {.count_redeliveries = CountRedeliveries::kNever}};
 
-  // A worker that dies with all messages in hand, which are so many different ones, and none on its
-  // way: what is moved goes to the queue before the broker confirms it, and would be there twice.
-  // The acks that it has just sent may die with it, with the same effect.
+  // A worker that dies when it has all messages, this number of different ones, and none is being
+  // moved: a moved message is in the queue before the broker confirms it, and would be there twice.
+  // Acks that were just sent may be lost with the worker, with the same effect.
   void Crash(std::size_t messages) {
     std::vector<Settlement> in_hand;
     std::set<std::string> ids;
-    // What is destroyed in order gives back what it has; this has no time for that.
+    // A worker that is destroyed gracefully requeues its messages; this one has no time for that.
     const std::string url = vhost_.Url();
     const std::uint16_t port = amqp::ParseUri(url)->endpoints[0].port;
     Proxy proxy(loop_, port);
@@ -56,7 +56,7 @@ class RetryQuorumWorkQueue : public RetryTest {
   }
 
  private:
-  // What the worker has, with its handler or on its way to the end of the queue.
+  // The messages of the worker: in its handler, or being moved to the end of the queue.
   std::size_t InFlight() const {
     const auto told = std::find_if(events_.entries.rbegin(), events_.entries.rend(),
                                    [](const auto& entry) { return entry.in_flight.has_value(); });

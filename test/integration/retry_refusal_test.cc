@@ -1,5 +1,5 @@
-// A message whose copy the broker refuses by closing the channel: here one that is larger than the
-// broker allows by now. It is neither lost nor does it go round in circles, and it holds up nobody.
+// A message whose copy the broker refuses by closing the channel, because it is larger than the
+// broker now allows. It is neither lost nor published endlessly, and delays no other message.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -24,8 +24,9 @@ constexpr std::size_t kUsualLimit = 16 << 20;
 
 class RetryRefusal : public RetryTest {
  protected:
-  // The limit is the whole broker's: one process at a time. And it holds for the channels that are
-  // opened while it is set: a test's peer must not open one while another process has it set.
+  // The limit applies to the whole broker, so only one process may set it at a time. It applies to
+  // channels that are opened while it is set: the peer of a test must not open one while another
+  // process has set it.
   static void SetUpTestSuite() {
     if (!OnPrivateBroker()) return;
     lock_ = ::open(std::getenv("RETRYQ_BROKER"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,8 +48,8 @@ class RetryRefusal : public RetryTest {
 
   static bool OnPrivateBroker() { return std::getenv("RETRYQ_BROKER") != nullptr; }
 
-  // Holds for channels that are opened from now on; with RabbitMQ 4, which keeps it elsewhere, for
-  // all.
+  // Applies to channels that are opened from now on; with RabbitMQ 4, which stores it elsewhere, to
+  // all channels.
   static void LimitMessages(std::size_t bytes) {
     const std::string command = absl::StrCat(
         "'", BrokerScript(), "' ctl eval 'application:set_env(rabbit, max_message_size, ", bytes,

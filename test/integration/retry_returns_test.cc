@@ -1,4 +1,4 @@
-// What comes back to a quorum queue, and what of that counts as a failure.
+// Messages that return to a quorum queue, and which returns count as failures.
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// Before 4.3 a quorum queue counts whatever comes back.
+// Before 4.3 a quorum queue counts every return.
 bool CountsAllReturns() {
   const std::string version =
       Management(ManagementUrl()).Get("/overview").value().at("rabbitmq_version");
@@ -36,7 +36,7 @@ class RetryReturns : public RetryTest {
     for (const std::string body : {"one", "two", "three"}) peer_.Publish("", "orders", body);
   }
 
-  // Keeps what is delivered unsettled.
+  // Keeps its deliveries unsettled.
   AsyncHandler Keep() {
     return [this](const Delivery& delivery, Settlement settlement) {
       calls_.Note(delivery);
@@ -75,7 +75,7 @@ TEST_F(RetryReturns, ByAGracefulStopNeverCount) {
   EXPECT_EQ(events_.Count(EventKind::kParked), 0U);
 }
 
-// Before 4.3 there is no time for copies, which alone are not counted.
+// Before 4.3 only copies are not counted, and there is no time for copies here.
 TEST_F(RetryReturns, ByADestroyedConsumerDoNotCountFrom43) {
   const bool counts_all = CountsAllReturns();
   for (std::size_t round = 1; round <= 3; ++round) {
@@ -137,7 +137,7 @@ TEST_F(RetryConsumerTimeouts, ParkAMessageAfterMaxAttempts) {
   EXPECT_TRUE(Holds("slow.parked", 1));
 }
 
-// 4.3 alone returns them uncounted.
+// Only 4.3 requeues them uncounted.
 TEST_F(RetryConsumerTimeouts, DoNotCountForMessagesThatOnlyWaitedFrom43) {
   const bool counts_all = CountsAllReturns();
   std::vector<Settlement> never;

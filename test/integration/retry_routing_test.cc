@@ -1,4 +1,4 @@
-// The way back: which queues a retried message returns to, and through which delay queue.
+// The queues to which a retried message returns, and the delay queues that it passes.
 
 #include <gmock/gmock.h>
 
@@ -46,7 +46,8 @@ TEST_F(RetryRouting, ConsumersOfDifferentQueuesShareDelayQueues) {
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300"));
 }
 
-// What the same names must mean differently for, the second is told apart by a hash.
+// If two clients need the same names with different arguments, a hash distinguishes the second
+// one's.
 TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
   peer_.DeclareExchange("work", "direct");
   peer_.Bind("orders", "work", "order");
@@ -102,7 +103,7 @@ TEST_F(RetryRouting, PassesTheOriginalExchangeAndRoutingKeyToTheHandler) {
   EXPECT_EQ(orders_.back().message()->routing_key, "orders");
 }
 
-// Who may publish to a queue must not reach, by headers, what a worker of it may publish to.
+// Headers of a publisher must not give it access to the exchanges to which a worker may publish.
 TEST_F(RetryRouting, ForgedHeadersReachNoOtherQueueOfTheWorkExchange) {
   peer_.DeclareExchange("work", "topic");
   peer_.Bind("orders", "work", "order.placed");
@@ -132,7 +133,7 @@ TEST_F(RetryRouting, ForgedHeadersReachNoOtherQueueOfTheWorkExchange) {
   EXPECT_EQ(orders_.back().message()->exchange, "");
 }
 
-// A named work exchange, and two queues that its bindings lead to.
+// A named work exchange, and two queues that are bound to it.
 class RetryFanOut : public RetryRouting, public ::testing::WithParamInterface<const char*> {
  protected:
   RetryFanOut() {

@@ -1,4 +1,4 @@
-// Handlers elsewhere than on the loop, and how consumers end.
+// Handlers on other threads, and stopping consumers.
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ class RetryShutdown : public RetryTest {
     for (int i = 0; i < messages; ++i) peer_.Publish("", "orders", std::to_string(i));
   }
 
-  // Keeps what is delivered unsettled.
+  // Keeps its deliveries unsettled.
   AsyncHandler Keep() {
     return [this](const Delivery& delivery, Settlement settlement) {
       calls_.Note(delivery);

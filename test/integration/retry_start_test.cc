@@ -1,5 +1,5 @@
-// What is wrong at the start ends the loop with a status that names it and the remedy; and the
-// rights that a worker needs are those that doc/permissions.md names, not one more.
+// A problem at the start ends the loop with a status that names it and the remedy. The permissions
+// that a worker needs are exactly those in doc/permissions.md.
 
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ class RetryStart : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders"); }
 
-  // The status that a loop with this consumer ends with.
+  // The status of a loop with this consumer.
   absl::Status Start(const std::string& url, ConsumerOptions options = {.queue = "orders"}) {
     ClientOptions client_options = Options();
     client_options.url = url;
@@ -129,7 +129,8 @@ struct MissingRight {
   }
 };
 
-// What is missing is reported, the message stays, and all goes on once the right is given.
+// A missing permission is reported, the message stays, and work continues once the permission is
+// granted.
 class RetryMissingRight : public RetryRights, public ::testing::WithParamInterface<MissingRight> {};
 
 TEST_P(RetryMissingRight, IsReportedUntilItIsGranted) {

@@ -1,4 +1,4 @@
-// The whole way of a message over TLS, by the library and by the command.
+// The whole path of a message over TLS, with the library and with the command.
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-// Workers without the right to configure the broker: `retryq plan --definitions` for who has it,
-// `retryq work --no-declare` for who has not.
+// Workers without the configure permission: an administrator imports the output of `retryq plan
+// --definitions`, and workers use `retryq work --no-declare`.
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,7 @@ class Undeclared : public CommandTest, public ::testing::WithParamInterface<std:
  protected:
   const Arguments policy_ = {"--base", "50ms", "--max-attempts", "3", "--queue-type", GetParam()};
 
-  // What `retryq plan` says, imported as an administrator would.
+  // Imports the output of `retryq plan`, like an administrator.
   void ImportDefinitions() {
     Arguments plan = {"plan", "--definitions", "--queue", "orders"};
     plan.insert(plan.end(), policy_.begin(), policy_.end());
@@ -103,7 +103,7 @@ TEST_P(Undeclared, NamesAMissingQueueWhoseMessagesWait) {
 TEST_P(Undeclared, NamesAMissingParkedQueueWhenTheStartFails) {
   CommandRun worker = WorkUnprivileged(kFailTwice);
   EXPECT_EQ(worker.Wait(), 69);
-  EXPECT_THAT(worker.err(), HasSubstr("'orders.parked' is not there"));
+  EXPECT_THAT(worker.err(), HasSubstr("'orders.parked' does not exist"));
 }
 
 INSTANTIATE_TEST_SUITE_P(OfBothTypes, Undeclared, ::testing::Values("classic", "quorum"),

@@ -1,5 +1,5 @@
-// Work queues that are more than a plain queue: with priorities, with one active consumer at a
-// time, with a limit to their length, with a limit to the time a consumer may take.
+// Work queues with special arguments: priorities, a single active consumer, a length limit, a
+// consumer timeout.
 
 #include <gmock/gmock.h>
 
@@ -46,7 +46,7 @@ TEST_F(RetryWorkQueue, WithPrioritiesReturnsRetriesBeforeLessUrgentMessages) {
               });
   peer_.Publish("", "orders", "urgent", {.priority = 8});
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
-  // One is being handled and others wait when it comes back.
+  // One message is being handled and others wait when the retry returns.
   peer_.Publish("", "orders", "busy", {.priority = 1});
   ASSERT_TRUE(RunUntil([&] { return busy.has_value(); }));
   peer_.Publish("", "orders", "idle", {.priority = 1});
@@ -104,7 +104,7 @@ TEST_F(RetryWorkQueue, ThatIsFullKeepsARetryInItsQuorumDelayQueue) {
                 [&](const Delivery&, Settlement settlement) { open = std::move(settlement); });
     peer_.Publish("", "orders", "retried");
     ASSERT_TRUE(RunUntil([&] { return open.has_value(); }));
-    // Nobody consumes any more, and the queue is full before the retry is even sent.
+    // The queue has no consumer any more, and is full before the retry is published.
     consumer.Drain(absl::Minutes(1), [](bool) {});
     ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
     peer_.Publish("", "orders", "in its place");
@@ -115,7 +115,8 @@ TEST_F(RetryWorkQueue, ThatIsFullKeepsARetryInItsQuorumDelayQueue) {
   ASSERT_EQ(delay_queues.size(), 1U);
   ASSERT_TRUE(RunFor(absl::Seconds(5)).ok());
   EXPECT_EQ(peer_.Get("orders")->body, "in its place");
-  // It counts a message that it could not pass on: tried again every three minutes.
+  // The delay queue counts a message that it could not dead-letter, and tries again every three
+  // minutes.
   EXPECT_TRUE(RunUntil([&] {
     const auto queue = vhost_.Queue(delay_queues[0]);
     return queue && queue->value("messages", 0) == 1;
@@ -140,11 +141,11 @@ TEST_F(RetryConsumerTimeout, RequeuesMessagesThatTookTooLongAndContinuesConsumin
                                     });
   peer_.Publish("", "slow orders", "slow");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) == 1; }));
-  // Up to 4.0 the channel is closed. 4.3 ends the consumer, and that for quorum queues alone.
+  // Up to 4.0 the channel is closed. 4.3 cancels the consumer, but only on quorum queues.
   EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error,
               AnyOf(HasSubstr("timeout"), HasSubstr("ended the consumer")));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
-  // What it says of the delivery that is gone comes too late, and does no harm.
+  // Its outcome for the lost delivery comes too late, and has no effect.
   for (Settlement& late : too_slow) std::move(late).Settle(Outcome::Ok());
   ASSERT_TRUE(RunFor(absl::Milliseconds(500)).ok());
   EXPECT_EQ(calls_.size(), 2U);

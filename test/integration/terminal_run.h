@@ -24,11 +24,11 @@
 
 namespace retryq::testing {
 
-// One run of a program on a terminal of its own, 100 columns by 24 lines, of the type "xterm". It
-// is killed with its owner.
+// One run of a program on its own terminal, 100 columns by 24 lines, of the type "xterm". It is
+// killed with its owner.
 class TerminalRun {
  public:
-  // `environment`: beside ours, as NAME=VALUE.
+  // `environment`: variables in addition to those of this process, as NAME=VALUE.
   explicit TerminalRun(std::vector<std::string> command,
                        std::vector<std::string> environment = {}) {
     winsize size = {.ws_row = 24, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
@@ -36,7 +36,7 @@ class TerminalRun {
     std::vector<char*> arguments;
     for (std::string& argument : command) arguments.push_back(argument.data());
     arguments.push_back(nullptr);
-    // All that may allocate is before the fork.
+    // All code that may allocate runs before the fork.
     pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
     if (pid_ < 0) throw std::runtime_error("there is no pseudo-terminal");
     if (pid_ == 0) {
@@ -77,7 +77,7 @@ class TerminalRun {
     return ::testing::AssertionFailure() << "no '" << text << "' in: " << Readable(from);
   }
 
-  // Its exit code, minus the signal if it was killed; nothing if it does not end in time.
+  // Its exit code, or minus the signal that killed it; nullopt if it does not exit in time.
   std::optional<int> Wait() {
     Until([this] {
       int status = 0;
@@ -89,7 +89,7 @@ class TerminalRun {
     return exit_code_;
   }
 
-  // Whether the terminal echoes what is typed, and gives it out line by line.
+  // Whether the terminal echoes its input, and passes it on line by line.
   bool IsAsItWas() const {
     termios settings = {};
     if (::tcgetattr(terminal_, &settings) != 0) return false;

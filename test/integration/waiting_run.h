@@ -22,7 +22,7 @@ class WaitingTest : public MessagesTest, public ::testing::WithParamInterface<co
   static bool IsClassic() { return GetParam() == std::string("classic"); }
   static bool IsShared() { return GetParam() != std::string("quorum"); }
 
-  // As workers name it.
+  // The name of the delay queue of a worker.
   static std::string DelayQueue(absl::Duration ttl = kLong) {
     const std::string name = absl::StrCat("retry.", absl::ToInt64Milliseconds(ttl));
     if (IsClassic()) return name;
@@ -52,7 +52,7 @@ class WaitingTest : public MessagesTest, public ::testing::WithParamInterface<co
     absl::Duration ttl = kLong;
   };
 
-  // What a worker writes into the headers of a copy that is to be retried.
+  // The headers that a worker sets in a copy for a retry.
   static amqp::Table PastOf(std::string_view id, const Failed& failed) {
     return {{"x-retry-count", failed.attempts},
             {"x-retry-first-failure", absl::ToUnixMillis(absl::Now() - failed.age)},
@@ -65,7 +65,7 @@ class WaitingTest : public MessagesTest, public ::testing::WithParamInterface<co
             {"x-retry-error", failed.error}};
   }
 
-  // A message whose body and id are this waits.
+  // Publishes a waiting message with this body and id.
   void Wait(std::string_view id, const Failed& failed) { Wait(id, failed, PastOf(id, failed)); }
   void Wait(std::string_view id) { Wait(id, Failed()); }
   void Wait(std::string_view body, const Failed& failed, const amqp::Table& headers) {
@@ -74,7 +74,7 @@ class WaitingTest : public MessagesTest, public ::testing::WithParamInterface<co
                   {.headers = amqp::TableView(encoded), .delivery_mode = 2});
   }
 
-  // So many: m-0, m-1, …
+  // Publishes this number of waiting messages: m-0, m-1, …
   void WaitMany(int count) {
     for (int i = 0; i < count; ++i) {
       const std::string id = absl::StrCat("m-", i);

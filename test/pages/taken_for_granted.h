@@ -1,5 +1,5 @@
-// What the programs in the pages take for granted: the names that a reader has in their own
-// program.
+// The names that the programs in the pages use without declaring them, because readers have them in
+// their own programs.
 
 #ifndef RETRYQ_TEST_PAGES_TAKEN_FOR_GRANTED_H_
 #define RETRYQ_TEST_PAGES_TAKEN_FOR_GRANTED_H_
@@ -34,7 +34,7 @@ struct Tokens {
   absl::Time end;
 };
 
-// Another event loop, whose thread runs what is posted.
+// Another event loop, whose thread runs posted work.
 struct OtherLoop {
   template <typename Work>
   void Post(Work work) {

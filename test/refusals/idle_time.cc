@@ -30,7 +30,7 @@ nlink_t Threads() {
   return stat("/proc/self/task", &tasks) == 0 ? tasks.st_nlink : 0;
 }
 
-// Such as one that resolves a name: what it has to say comes before any timer. Those of a sanitizer
+// Such as a thread that resolves a name: its result comes before any timer. Those of a sanitizer
 // are there from the beginning.
 bool OthersAreAtWork() {
   static const nlink_t at_first = Threads();
@@ -47,7 +47,7 @@ int WaitIdly(int fd, epoll_event* events, int size, int timeout) {
     int ready = ReallyWait(fd, events, size, others ? 1 : 0);
     if (ready != 0 || timeout == 0) return ready;
     if (others) continue;
-    // What was written to a socket of ours arrives at once, unless the system is busy.
+    // Data that was written to one of our sockets arrives at once, unless the system is busy.
     sched_yield();
     ready = ReallyWait(fd, events, size, 0);
     if (ready != 0) return ready;
@@ -74,7 +74,8 @@ absl::Duration IdleTime::passed() const { return absl::Nanoseconds(time_passed.l
 
 }  // namespace retryq::refusals
 
-// The program's own come before those of the C library, for all that is linked to it.
+// The functions of the program take precedence over those of the C library, for everything that is
+// linked to it.
 extern "C" {
 
 [[gnu::visibility("default")]] int clock_gettime(clockid_t clock, timespec* now) noexcept {

@@ -5,13 +5,13 @@
 
 namespace retryq::refusals {
 
-// While it lives, time passes for this process only where its event loop waits for a timer: the
-// clocks stand still while something is done, and where nothing is left to do they step to the time
-// that the loop would wait for. So a program with real sockets, whose other ends are served by the
-// same loop, runs through minutes in the time that it takes to compute, and the same way each time.
+// While this object exists, time passes for this process only when its event loop waits for a
+// timer: the clocks stand still while work is done, and when there is nothing to do they step to
+// the time for which the loop would wait. So a program with real sockets, whose peers run on the
+// same loop, simulates minutes in the time of its computation, and in the same way each time.
 //
-// It takes the place of clock_gettime() and epoll_wait() in the whole process. One at a time. A
-// loop that gets its timers from a timerfd would not see it: make the event_base without
+// It replaces clock_gettime() and epoll_wait() in the whole process. Only one object may exist at a
+// time. A loop that gets its timers from a timerfd would not see it: make the event_base without
 // EVENT_BASE_FLAG_PRECISE_TIMER.
 class IdleTime {
  public:

@@ -1,5 +1,5 @@
-// Every request that a client makes, refused in every way that there is, with real connections and
-// time that passes only where there is nothing to do. The README beside this explains it.
+// Every request of a client, refused in every possible way, with real connections and with time
+// that passes only when there is nothing to do. See README.md in this folder.
 //
 //   RETRYQ_REFUSALS=full       everything of each, for minutes, and a table of it; without, of each
 //                              way that is one of many alike, some of it in turn
@@ -27,8 +27,8 @@ constexpr absl::Duration kLongestStop = absl::Seconds(23);
 // done or why it is not.
 constexpr int kMostLines = 360;
 
-// Where each message is asked for by itself, they have pauses of their own. All else is asked for
-// as seldom as if there were one, whatever waits for it.
+// Requests that are made for each message separately have their own pauses. All other requests are
+// made as rarely as for one message, however many wait for them.
 int MostAttempts(Request request) {
   const bool by_message = request == Request::kCopy || request == Request::kPublish;
   if (by_message) return 180;

@@ -159,7 +159,7 @@ void Server::OnMethod(Connection& connection, std::uint16_t number, std::string_
     if (!std::holds_alternative<ChannelClose>(*method)) return;
     may_refuse = false;
   }
-  // What is asked on one channel is answered in order.
+  // Requests on one channel are answered in order.
   const bool waits = std::any_of(connection.unanswered.begin(), connection.unanswered.end(),
                                  [&](const auto& one) { return one.channel == number; });
   if (waits) {

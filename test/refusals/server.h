@@ -21,12 +21,12 @@
 
 namespace retryq::refusals {
 
-// A broker on the loop of its clients, which takes and answers whatever they ask, except what it is
-// to refuse. Every queue and exchange is there. What is published is confirmed and gone; messages
-// to be delivered are added by the test, and those that are not acked come back.
+// A broker on the loop of its clients, which accepts every request except those that it must
+// refuse. Every queue and exchange exists. Published messages are confirmed and dropped; the test
+// adds the messages to deliver, and unacked messages are requeued.
 class Server {
  public:
-  // By which the consumer of "refused" is known before it names its queue.
+  // The mark by which the consumer of "refused" is recognized before it names its queue.
   static constexpr std::uint16_t kRefusedPrefetch = 7;
 
   explicit Server(EventLoop& loop);
@@ -40,16 +40,16 @@ class Server {
   void AddMessage(const std::string& queue);
 
   void Refuse(Request request, Way way);
-  // No more. What waits for an answer gets it.
+  // Refuses nothing any more. Requests without a reply are answered.
   void Relent();
   void HangUpOnAll();
-  // As often as the client must hear something.
+  // Sent as often as the heartbeat requires.
   void SendHeartbeats();
 
-  // Since the last time it was asked for: how often the request came that is to be refused, or
-  // connections were made or channels opened, whichever is most.
+  // Since the last call: the number of refused requests, of opened connections, or of opened
+  // channels, whichever is largest.
   int TakeAttempts();
-  // How many messages of the queue have been acked, and messages published to it or, for
+  // The number of acked messages of the queue, and of messages published to it or, for
   // "retry.20000", to the exchange.
   int acked(const std::string& queue) { return acked_[queue]; }
   int confirmed(const std::string& target) { return confirmed_[target]; }
@@ -87,7 +87,7 @@ class Server {
     bool is_closing = false;
     bool is_gone = false;
     std::map<std::uint16_t, Channel> channels = {};
-    // What is not answered, a frame each, and what came behind it on the same channel.
+    // Unanswered requests, one frame each, and later frames on the same channel.
     struct Unanswered {
       std::uint16_t channel;
       std::string payload;
@@ -114,11 +114,11 @@ class Server {
   std::optional<Request> Classify(Connection& connection, std::uint16_t number,
                                   const amqp::ClientMethod& method);
   bool IsToBeRefused(std::optional<Request> request);
-  // Does what it is asked; the answer.
+  // Carries out the request, and returns the reply.
   std::string CarryOut(Connection& connection, std::uint16_t number,
                        const amqp::ClientMethod& method);
   std::string Confirm(Connection& connection, std::uint16_t number, const Published& published);
-  // `carry_out` does it, and returns the answer.
+  // `carry_out` carries out the request, and returns the reply.
   void RefuseNow(Connection& connection, std::uint16_t number,
                  const std::function<std::string()>& carry_out);
 

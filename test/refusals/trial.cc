@@ -24,7 +24,7 @@ namespace {
 
 // Between messages for each queue.
 constexpr absl::Duration kTick = absl::Seconds(5);
-// Of what the program publishes, so few are refused: each may cost the connection twice.
+// Only this number of the program's publishes is refused: each may close the connection twice.
 constexpr int kTicksPerRefusedPublish = 6;
 constexpr absl::Duration kWarmUp = absl::Seconds(20);
 
@@ -65,7 +65,7 @@ class Trial final : private Observer {
     server_.Relent();
   }
 
-  // False where the program has ended by itself.
+  // Returns false if the program has ended by itself.
   bool RunFor(absl::Duration time) {
     const std::unique_ptr<Timer> end = loop_.After(time, [this] { loop_.Stop(); });
     if (failure_.ok()) failure_ = loop_.Run();
@@ -96,7 +96,7 @@ class Trial final : private Observer {
                 std::string(event.id).c_str(), std::string(event.error).c_str());
   }
 
-  // Of the other queue every second message is fine.
+  // Every second message of the other queue succeeds.
   Consumer Consume(const std::string& queue, absl::Duration delay) {
     ConsumerOptions options;
     options.queue = queue;

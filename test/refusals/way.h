@@ -7,8 +7,8 @@
 
 namespace retryq::refusals {
 
-// What the server is asked, and may refuse: the rows of the table. Of the queue "refused" and what
-// belongs to it, and of no other, where a request has a name.
+// The requests that the server may refuse: the rows of the table. Requests that name a queue are
+// refused only for the queue "refused" and its delay queue.
 enum class Request {
   kOpen,      // connection.open, of all connections
   kChannel,   // channel.open, of all channels
@@ -33,7 +33,7 @@ inline const char* NameOf(Request request) {
   return kNames[static_cast<int>(request)];
 }
 
-// How it is refused: the columns.
+// The ways to refuse a request: the columns.
 struct Way {
   enum class Kind {
     kChannelClose,     // with `code`
@@ -51,7 +51,7 @@ struct Way {
   std::uint16_t code = 0;
 };
 
-// Every code that AMQP 0-9-1 and RabbitMQ have.
+// Every reply code of AMQP 0-9-1 and RabbitMQ.
 inline constexpr std::uint16_t kCodes[] = {311, 312, 313, 320, 402, 403, 404, 405, 406,
                                            501, 502, 503, 504, 505, 506, 530, 540, 541};
 
@@ -71,7 +71,7 @@ inline std::vector<Way> AllWays() {
   return ways;
 }
 
-// Whether a request can be refused so.
+// Whether a request can be refused in this way.
 inline bool Applies(Request request, const Way& way) {
   const bool of_publish = request == Request::kCopy || request == Request::kPublish;
   const bool has_answer = request != Request::kAck;
@@ -90,7 +90,7 @@ inline bool Applies(Request request, const Way& way) {
   }
 }
 
-// Whether the connection goes with it, and what else is under way.
+// Whether the connection is lost, with all other requests on it.
 inline bool TakesConnection(const Way& way) {
   using Kind = Way::Kind;
   return way.kind != Kind::kChannelClose && way.kind != Kind::kShortChannel &&

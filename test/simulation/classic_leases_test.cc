@@ -1,7 +1,7 @@
 // Whatever the schedule of publishes, confirms, lost connections and clock steps: no message
 // that is confirmed while its lease covers it outlives its queue.
 //
-// Each history is made from one seed; RETRYQ_SEED=<seed> runs that one alone.
+// Each seed produces one history; RETRYQ_SEED=<seed> runs only that one.
 
 #include <gtest/gtest.h>
 
@@ -27,13 +27,13 @@ namespace retryq::classic_leases_test {
 
 using MessageId = ModelBroker::MessageId;
 
-// How the surroundings of a history behave.
+// The behaviour of broker, network and clock in a history.
 enum class World {
-  // Anything may take any time and connections are lost; messages are set back by at most half
-  // a margin.
+  // Any reply may take any time, and connections are lost; the clock delays messages by at most
+  // half a margin.
   kRough,
-  // Answers come within seconds and connections hold, so that renewals go on; the wall clock
-  // steps back again and again, by half a margin at most.
+  // Replies arrive within seconds and connections stay, so that renewals continue; the wall clock
+  // steps back repeatedly, by at most half a margin.
   kSteady,
 };
 
@@ -42,11 +42,11 @@ const DelayQueueOptions kOptions;
 struct Totals {
   std::uint64_t safe = 0;    // messages confirmed and covered
   std::uint64_t unsafe = 0;  // messages confirmed and not covered
-  std::uint64_t lost = 0;    // messages that went with their queue
+  std::uint64_t lost = 0;    // messages that were deleted with their queue
   std::uint64_t deceptions = 0;
 };
 
-// What all clients of one history share.
+// The state that all clients of a history share.
 struct Surroundings {
   Surroundings(std::uint64_t seed, World kind) : random(seed), world(kind) {}
 
@@ -58,7 +58,7 @@ struct Surroundings {
     return random.Between(absl::ZeroDuration(), absl::Milliseconds(5));
   }
 
-  // Now and then just as long as it takes to meet the queue at its end.
+  // Sometimes exactly long enough to reach the queue at its end.
   absl::Duration LatencyTo(const std::string& queue) {
     if (world == World::kRough && random.OneIn(8)) {
       if (const auto end = broker.EndOf(queue); end.has_value()) {
@@ -71,7 +71,7 @@ struct Surroundings {
 
   absl::Duration Around(absl::Duration spread) { return random.Between(-spread, spread); }
 
-  // Not to be cancelled: what is on its way arrives.
+  // Cannot be cancelled: data on its way arrives.
   void Later(absl::Duration delay, std::function<void()> work) {
     timers.push_back(time.After(delay, std::move(work)));
   }
@@ -86,7 +86,7 @@ struct Surroundings {
   std::uint64_t unsafe = 0;
 };
 
-// A client with a connection that delays and loses. Reacts as the publisher does.
+// A client with a connection that delays and loses data. Reacts like the publisher.
 class Client : private testing::ScriptedBroker {
  public:
   explicit Client(Surroundings& around)
@@ -105,7 +105,7 @@ class Client : private testing::ScriptedBroker {
     });
   }
 
-  // What is on its way may still arrive; no answer to it does.
+  // Data on its way may still arrive; replies to it do not.
   void LoseConnection() {
     ++connection_;
     ++channel_;
@@ -219,7 +219,7 @@ class History {
     around_.broker.StepWallClock(-step);
   }
 
-  // Nobody publishes meanwhile: the queue lives only because its messages are counted.
+  // No client publishes meanwhile: the queue exists only because its messages are counted.
   void StepBackAgainAndAgain() {
     const absl::Duration window = LeaseWindow(route_.ttl, kOptions);
     for (std::uint64_t i = 20; i > 0; --i) {
@@ -290,7 +290,7 @@ Totals RunHistories(World world, std::uint64_t count) {
 TEST(ClassicLeases, NoConfirmedMessageOutlivesItsQueueDespiteFaults) {
   const Totals totals = RunHistories(World::kRough, 7500);
   if (OnlySeed() != 0) return;
-  // The dangers were there.
+  // Checks that the dangerous events occurred.
   EXPECT_GT(totals.safe, 50'000U);
   EXPECT_GT(totals.unsafe, 500U);
   EXPECT_GT(totals.lost, 500U);

@@ -1,6 +1,6 @@
-// What comes back to a quorum work queue counts as failed exactly where a handler or its worker has
-// failed: whatever the version of the broker, and however many workers there are. One seed is one
-// history.
+// A message that returns to a quorum work queue counts as failed exactly if its handler or its
+// worker has failed, with every version of the broker and any number of workers. Each seed produces
+// one history.
 
 #include <gmock/gmock.h>
 
@@ -32,8 +32,7 @@ using testing::SimulatedTime;
 constexpr absl::Duration kConsumerTimeout = absl::Minutes(30);
 constexpr std::uint64_t kMaxAttempts = 3;
 
-// Workers that are stopped in order or paused, again and again, and nothing else that goes wrong
-// but what their handlers do.
+// Workers that are stopped gracefully or paused repeatedly. Apart from this, only handlers fail.
 class Returns {
  public:
   Returns(const char* version, std::uint64_t seed, std::size_t workers)
@@ -43,7 +42,7 @@ class Returns {
     for (std::size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this));
   }
 
-  // Messages that hang, and those that do not.
+  // Messages whose handlers hang, and those whose handlers do not.
   void Publish(int hanging, int quick) {
     for (int i = 0; i < hanging; ++i) rabbit_.Publish("", "orders", {}, absl::StrCat("hangs ", i));
     for (int i = 0; i < quick; ++i) rabbit_.Publish("", "orders", {}, absl::StrCat("quick ", i));
@@ -65,7 +64,7 @@ class Returns {
   }
 
   std::size_t Count(std::string_view queue) const { return rabbit_.Count(queue); }
-  // Calls of each message, and the highest attempt that was seen.
+  // The calls for each message, and its highest attempt.
   struct Account {
     std::uint64_t calls = 0;
     std::uint64_t attempt = 0;
@@ -93,7 +92,8 @@ class Returns {
                         }))
               .value();
     }
-    // In order: what has not begun is given back; what runs is finished, unless it hangs.
+    // Stops gracefully: messages whose handlers have not begun are requeued; running handlers
+    // finish, unless they hang.
     void Stop() {
       std::optional<bool> drained;
       consumer_->Drain(absl::Minutes(1), [&](bool complete) { drained = complete; });
@@ -154,7 +154,7 @@ class Returns {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// A seed that is given, or the first and the last of as many as there shall be.
+// The given seed, or the first and the last seed.
 std::uint64_t First() { return simulation::NumberFrom("RETRYQ_SEED", 1); }
 std::uint64_t Last() {
   return simulation::NumberFrom("RETRYQ_SEED", simulation::NumberFrom("RETRYQ_HISTORIES", 100) / 5);
@@ -169,7 +169,7 @@ TEST_P(ReturnsOf, StopsAndPausesNeverCount) {
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
     Returns world(GetParam(), seed, 1 + seed % 3);
     world.Publish(/*hanging=*/0, /*quick=*/30);
-    // Not so long that anything could time out.
+    // Short enough that no consumer timeout occurs.
     world.RunFor(absl::Minutes(25), seed % 2 == 0 ? Returns::Ends::kStops : Returns::Ends::kPauses);
     EXPECT_EQ(world.Count("orders.parked"), 0U) << "RETRYQ_SEED=" << seed << ": parked";
     for (const auto& [body, account] : world.accounts()) {
@@ -179,8 +179,8 @@ TEST_P(ReturnsOf, StopsAndPausesNeverCount) {
   }
 }
 
-// One worker counts exactly. From 4.3 on nobody else knows of a timeout: each further worker may
-// have had a message once when it is parked, and once more before it had an id.
+// One worker counts exactly. From 4.3 on only the worker itself knows of a timeout: each further
+// worker may have received a message once before it is parked, and once more before it had an id.
 TEST_P(ReturnsOf, AHangingMessageIsParkedAfterMaxAttempts) {
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
     const std::size_t workers = 1 + seed % 3;
@@ -196,7 +196,7 @@ TEST_P(ReturnsOf, AHangingMessageIsParkedAfterMaxAttempts) {
   }
 }
 
-// Before 4.3 the broker counts what has only waited.
+// Before 4.3 the broker also counts messages that have only waited.
 TEST_P(ReturnsOf, MessagesBehindAHangingOneDoNotCountFrom43) {
   if (CountsAll()) return;
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {

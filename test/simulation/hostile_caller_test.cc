@@ -1,6 +1,6 @@
-// A caller that does anything at any time, whose other threads settle and handle messages, on real
-// connections to a server that keeps to no rules. See random_caller.h and random_connection.h for
-// what must hold.
+// A caller that makes any call at any time, whose other threads settle and handle messages, on real
+// connections to a server that violates the protocol. See random_caller.h and random_connection.h
+// for what must hold.
 //
 //   RETRYQ_CALLERS=N   30 times as many as programs; 300 by default
 //   RETRYQ_SEED=N      that one alone, as far as threads and sockets do the same again

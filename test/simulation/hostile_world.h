@@ -46,8 +46,8 @@ struct Certificates {
   }
 };
 
-// Real connections to a server on loopback that keeps to no rules; in one of four worlds it
-// speaks TLS. It is found by its name, rabbit.test.
+// Real connections to a server on loopback that violates the protocol; in one of four worlds it
+// uses TLS. Its host name is rabbit.test.
 class HostileWorld final : public World {
  public:
   explicit HostileWorld(std::uint64_t seed)
@@ -166,13 +166,13 @@ class HostileWorld final : public World {
     }
   }
   void Repair() override { peaceful_ = true; }
-  // The server's end of all connections goes.
+  // The server closes all connections.
   void CutAll() { server_.HangUp(); }
   // Hours would have to pass.
   bool ends_everything() const override { return false; }
 
  private:
-  // As many bytes as 32 bits can count, which are not there.
+  // Claims the largest size that 32 bits can hold, without sending the bytes.
   void AddHugeLengths() {
     for (std::uint16_t channel = 0; channel < 2; ++channel) {
       for (std::uint8_t type = 1; type <= 3; ++type) {
@@ -186,7 +186,7 @@ class HostileWorld final : public World {
     }
   }
 
-  // Real time is short: a step lasts this long, where the loop does not need more for its turns.
+  // A step lasts this long in real time, unless the loop needs more for its turns.
   static constexpr absl::Duration kLongestStep = absl::Milliseconds(4);
   static constexpr int kTurns = 40;
 
@@ -205,7 +205,8 @@ class HostileWorld final : public World {
     return kCodes[random_.Below(std::size(kCodes))];
   }
 
-  // Most often as a broker should; else refuses, says nothing, lies or hangs up.
+  // Usually replies like a broker; otherwise refuses, does not reply, sends wrong replies or closes
+  // the connection.
   bool Answer(std::uint16_t channel, const amqp::ClientMethod& method) {
     if (const auto* consume = std::get_if<amqp::method::BasicConsume>(&method)) {
       consumers_.push_back({server_.heard.back(), channel, std::string(consume->consumer_tag)});

@@ -13,7 +13,7 @@
 
 namespace retryq::simulation {
 
-// The books of one history: every message by its id, and everything that became of it.
+// The ledger of one history: every message by its id, and everything that happened to it.
 //
 //   sent = handled + parked + waiting + destroyed, nothing early, nothing twice without a reason
 class Ledger {
@@ -24,7 +24,8 @@ class Ledger {
     accounts_[id].most_calls = calls;
   }
 
-  // A handler is called, and says that it failed. The time is the broker's, by which delays go.
+  // A handler is called, and reports a failure. The time is that of the broker, which determines
+  // delays.
   void Called(const Delivery& delivery, absl::Time now);
   void Failed(const Delivery& delivery, absl::Time now);
   void Handled(const Delivery& delivery);
@@ -33,19 +34,19 @@ class Ledger {
   bool MaySnooze(const Delivery& delivery) const;
   void Snoozed(const Delivery& delivery, absl::Duration delay, absl::Time now);
 
-  // Calls may be early by this much: delays of several hops go by the workers' clocks.
+  // Calls may be early by this much: delays of several hops depend on the workers' clocks.
   void LetClocksDiffer(absl::Duration by) { clocks_differ_ = by; }
 
-  // Found in the parked queue when all was over.
+  // Found in the parked queue at the end.
   void Parked(std::string_view id) { ++accounts_[std::string(id)].parked; }
 
-  // May arrive twice, as it was under way when something went wrong.
+  // May arrive twice, because it was under way during a fault.
   void Excuse(std::string_view id) { accounts_[std::string(id)].excused = true; }
 
-  // Taken by a person's hand, or by what RabbitMQ itself does not keep: may be missing.
+  // May be missing: an operator deleted it, or RabbitMQ itself may lose it.
   void Forgive(std::string_view id) { accounts_[std::string(id)].forgiven = true; }
 
-  // What is wrong, a line each; empty if nothing is.
+  // Returns the errors, one per line; empty if there are none.
   std::vector<std::string> Faults() const;
 
   std::uint64_t calls() const { return calls_; }

@@ -18,7 +18,7 @@ constexpr char kOther[] = "other";
 constexpr char kOtherParked[] = "other.parked";
 constexpr char kDoomed[] = "doomed";
 
-// What is in the way of nobody but itself.
+// A message that delays only itself.
 bool IsOfDoomed(const std::string& name) {
   return name == kDoomed || name.find(std::string(".") + kDoomed + ".q") != std::string::npos;
 }
@@ -29,8 +29,8 @@ bool IsDelayQueue(const std::string& name) {
 
 constexpr absl::Duration kLongEnough = absl::Hours(72);
 
-// What a restart costs of a quorum queue's patience beside its downtime: the pause of a
-// dead-lettered message that found nobody.
+// The part of `outage` that a restart uses in addition to its downtime: the pause before an
+// undeliverable dead letter is tried again.
 constexpr absl::Duration kRestartCost = absl::Seconds(190);
 
 absl::Status NotYet() { return absl::UnavailableError("not yet"); }
@@ -84,7 +84,7 @@ void History::SetUp() {
   constexpr std::array kOutages = {30, 60, 24 * 60};
   consumer_options_.retry.backoff = AnyBackoff();
   consumer_options_.retry.max_attempts = 2 + random_.Below(5);
-  // The ledger knows of failures alone, not of workers that died.
+  // The ledger records only failures, not workers that died.
   consumer_options_.retry.count_redeliveries = CountRedeliveries::kNever;
   any_delay_ = !stale && random_.OneIn(3);
   if (any_delay_) {
@@ -107,7 +107,7 @@ void History::SetUp() {
   delay_queues.queue_type = queue_type_;
   delay_queues.outage = absl::Minutes(stale ? 5 : kOutages[random_.Below(kOutages.size())]);
 
-  // Who waits long for confirms depends on the lease alone to tell which of them still count.
+  // A client that waits long for confirms depends on the lease alone to decide which of them count.
   if (queue_type_ == QueueType::kClassic && random_.OneIn(3)) {
     delay_queues.confirm_timeout = absl::Minutes(10);
   }
@@ -155,7 +155,7 @@ BackoffOptions History::AnyBackoff() {
   return backoff;
 }
 
-// A second queue behind the exchange, with a policy and a prefix of its own.
+// A second queue behind the exchange, with its own policy and prefix.
 void History::SetUpOther() {
   circle_ = random_.OneIn(2);
   other_ = consumer_options_;
@@ -173,8 +173,8 @@ void History::SetUpOther() {
   rabbit_->Bind(kExchange, kOther, kKey);
 }
 
-// More messages of another work queue wait for their next try than a delay queue lets leave at a
-// time, when that queue goes, or takes no more (F37).
+// More messages of another work queue wait for their next try than a delay queue dead-letters at a
+// time, when that work queue is deleted, or accepts no more messages (F37).
 void History::SetUpDoomed() {
   doomed_is_full_ = random_.OneIn(2);
   amqp::Table arguments = {{"x-queue-type", random_.OneIn(2) ? "quorum" : "classic"}};
@@ -231,7 +231,7 @@ void History::Send() {
   const std::string id = absl::StrCat("m", ++last_message_);
   plans_[id] = {.failures = random_.Below(consumer_options_.retry.max_attempts + 2),
                 .permanent = random_.OneIn(10)};
-  // Some come from elsewhere, with a history of their own.
+  // Some messages come from another retry system, with a history.
   const amqp::Table died{{"queue", kQueue}, {"reason", "expired"}, {"count", std::int64_t{1}}};
   const amqp::Table headers = {{"x-death", amqp::Array{amqp::Value(died)}}, {"colour", "green"}};
   const std::string bytes = headers.Encode().value();
@@ -292,7 +292,7 @@ void History::Later(absl::Duration delay, std::function<void()> call) {
 }
 
 void History::Step() {
-  // With few messages it is not for those that come that leases are renewed.
+  // If there are few messages, leases are not renewed because of publishes.
   const bool sends = trouble_ != Trouble::kClock || random_.OneIn(6);
   for (std::uint64_t messages = random_.Below(4); messages > 0; --messages) {
     if (sends && rabbit_->up()) Send();
@@ -326,7 +326,8 @@ void History::Step() {
                                  : Between(absl::ZeroDuration(), absl::Minutes(3)));
 }
 
-// By less than a margin at a time, but in all by any amount: while messages wait, renewal goes on.
+// By less than a margin at a time, but in total by any amount: while messages wait, renewals
+// continue.
 void History::SetClockBack() {
   if (time_.SinceBoot() < clock_from_) return;
   clock_from_ = time_.SinceBoot() + absl::Minutes(1);
@@ -358,7 +359,7 @@ void History::DisturbNetwork() {
   }
 }
 
-// The client may notice first, or the broker, or both be late.
+// The client or the broker may notice first, or both may notice late.
 void History::Cut(Worker& worker) {
   if (!worker.runs()) return;
   ExcuseAllUnderWay();
@@ -404,7 +405,7 @@ void History::Restart(bool crash, absl::Duration down) {
   if (!rabbit_->up()) return;
   ExcuseAllUnderWay();
   crash ? rabbit_->Crash() : rabbit_->ShutDown();
-  ExcuseAllUnderWay();  // what the crash has brought back
+  ExcuseAllUnderWay();  // messages that the crash has restored
   Later(down, [this] { rabbit_->Start(); });
 }
 
@@ -436,7 +437,7 @@ std::string History::AnyDelayQueue() {
   return names.empty() ? std::string("none") : names[random_.Below(names.size())];
 }
 
-// Whatever the broker has in the work queue may be on its way to be acked, or copied.
+// Any message of the work queue may be in the process of being acked or copied.
 void History::ExcuseAllUnderWay() {
   for (const char* const queue : {kQueue, kOther}) {
     for (const amqp::MessagePtr& message : rabbit_->Messages(queue)) {
@@ -451,7 +452,7 @@ void History::ExcuseAllUnderWay() {
 std::vector<std::string> History::Run() {
   SetUp();
   if (trouble_ == Trouble::kBroker && random_.OneIn(4)) {
-    // It ends just as all begins, when queues are new.
+    // The fault ends right at the start, when queues are new.
     for (int messages = 0; messages < 6; ++messages) Send();
     Later(Between(absl::ZeroDuration(), absl::Seconds(2)),
           [this] { Restart(/*crash=*/true, absl::Seconds(1)); });
@@ -482,7 +483,7 @@ std::vector<std::string> History::Run() {
   }
   if (!ended) faults.push_back("messages are still under way after three days");
 
-  // With nothing to wait for, no delay queue stays.
+  // Without messages, no delay queue remains.
   const absl::Duration longest =
       std::max(consumer_options_.retry.backoff.max,
                other_ ? other_->retry.backoff.max : Duration(absl::ZeroDuration()));
@@ -493,7 +494,7 @@ std::vector<std::string> History::Run() {
   return faults;
 }
 
-// What the broker let go of the messages that are lost.
+// The lost messages that the broker itself dropped.
 void History::Explain(std::vector<std::string>* faults) const {
   for (const testing::LetGo& gone : rabbit_->let_go()) {
     const std::string prefix = absl::StrCat(gone.message_id, ": lost");
@@ -521,7 +522,7 @@ void History::Heal() {
   }
 }
 
-// Until the broker holds nothing but parked messages.
+// Runs until the broker has only parked messages.
 bool History::AwaitEnd() {
   const absl::Duration end = time_.SinceBoot() + kLongEnough;
   while (time_.SinceBoot() < end) {
@@ -536,18 +537,19 @@ bool History::AwaitEnd() {
   return false;
 }
 
-// By hand; and what classic delay queues do not keep when the broker ends under them.
+// Messages that were deleted by hand, and messages that classic delay queues lose when the broker
+// stops.
 void History::ForgiveWhatWasTaken() {
   using Cause = testing::LetGo::Cause;
   for (const testing::LetGo& gone : rabbit_->let_go()) {
     if (!plans_.contains(gone.message_id)) continue;
     const bool by_hand = gone.cause == Cause::kQueueDeleted || gone.cause == Cause::kPurged;
     const bool not_kept = gone.cause == Cause::kCrash || gone.cause == Cause::kNoLeader;
-    // The broker was killed right after the parked queue had been made again, which a worker that
-    // did not do so cannot know.
+    // The broker was killed right after the parked queue had been declared again, which only the
+    // worker that declared it knows.
     const bool made_again = gone.cause == Cause::kNewQueueCrashed &&
                             trouble_ == Trouble::kOperator && workers_.size() > 1;
-    // RabbitMQ dead-letters what is rejected unconfirmed, as out of classic queues.
+    // RabbitMQ dead-letters rejected messages without confirms, as from classic queues.
     const bool rejected = circle_ && (gone.queue == kQueue || gone.queue == kOther);
     if (by_hand || made_again || (not_kept && (queue_type_ == QueueType::kClassic || rejected)))
       ledger_.Forgive(gone.message_id);

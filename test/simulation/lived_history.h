@@ -23,27 +23,27 @@
 
 namespace retryq::simulation {
 
-// What goes wrong in a history.
+// The faults in a history.
 enum class Trouble {
   kNone,      // nothing: each message arrives exactly as often as it fails, and once more
   kNetwork,   // connections are cut, stall and come late; workers are killed; clocks differ
-  kBroker,    // that, and the broker crashes, restarts and sounds alarms
-  kOperator,  // that, and a person deletes and purges queues, and takes permissions away
-  kClock,     // the broker's clock is set back again and again, a little at a time
-  kStale,     // quorum: restarts begin the leases of old queues anew, for hours
+  kBroker,    // also, the broker crashes, restarts and raises alarms
+  kOperator,  // also, an operator deletes and purges queues, and revokes permissions
+  kClock,     // the broker's clock is set back repeatedly, a little at a time
+  kStale,     // quorum: restarts renew the leases of old queues, for hours
 };
 
 std::string_view NameOf(Trouble trouble);
 
-// Hours in the life of a few workers and their broker: the real code of retrying in a simulated
-// world. One seed is one history.
+// Some hours of a few workers and their broker: the real code of retrying in a simulated world.
+// Each seed produces one history.
 class History {
  public:
   History(std::uint64_t seed, Trouble trouble, QueueType queue_type);
   ~History();
 
-  // Lives it, heals everything, and waits until all messages are handled or parked. Returns what is
-  // wrong, a line each.
+  // Runs the history, repairs all faults, and waits until all messages are handled or parked.
+  // Returns the errors, one per line.
   std::vector<std::string> Run();
 
   const Ledger& ledger() const { return ledger_; }
@@ -57,7 +57,7 @@ class History {
     bool permanent;          // then it is not handled, but parked
   };
 
-  // Workers tell of messages that may have been published twice.
+  // Workers report messages that may have been published twice.
   class Watch final : public Observer {
    public:
     explicit Watch(Ledger& ledger) : ledger_(ledger) {}
@@ -116,10 +116,10 @@ class History {
   ConsumerOptions consumer_options_;
   std::unique_ptr<testing::SimulatedRabbitMq> rabbit_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  // The consumer of another queue, to which the exchange leads as well.
+  // The consumer of another queue that is bound to the exchange.
   std::optional<ConsumerOptions> other_;
-  bool circle_ = false;  // what one of the two queues rejects goes to the other one
-  // Of another work queue, whose copies nobody takes once its time has come.
+  bool circle_ = false;  // each of the two queues dead-letters to the other one
+  // Of another work queue, which accepts no copies from a certain time on.
   std::unique_ptr<Worker> doomed_;
   std::uint64_t steps_to_doom_ = 0;
   bool doomed_is_full_ = false;  // and not gone
@@ -128,7 +128,7 @@ class History {
   bool healed_ = false;
   bool slow_ = false;
   bool any_delay_ = false;      // jitter, and handlers that choose delays, and snooze
-  absl::Duration outage_left_;  // what quorum queues put up with
+  absl::Duration outage_left_;  // what quorum queues tolerate
   absl::Duration clock_from_;   // since boot: when it may be set back again
   std::deque<std::unique_ptr<Timer>> timers_;
 };

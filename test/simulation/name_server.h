@@ -8,20 +8,21 @@
 
 namespace retryq::simulation {
 
-// The name server of this process: `getaddrinfo` asks it for all that ends in ".test", with or
-// without a dot behind it, and the system for everything else. Each of its names is an address of
-// loopback. For those that begin with "slow" it takes as long as it is slow. Thread-safe.
+// The name server of this process: `getaddrinfo` asks it for all names that end in ".test", with or
+// without a dot at the end, and the system for all other names. Each of its names resolves to an
+// address of loopback. While the server is slow, names that begin with "slow" do not resolve.
+// Thread-safe.
 class NameServer {
  public:
   static NameServer& Instance();
 
-  // Whether a look-up of this name is its business.
+  // Whether it resolves this name.
   static bool Knows(const std::string& name);
 
   // Returns when it answers.
   void LookUp(const std::string& name);
 
-  // From now on slow names have no answer; at its end they all get one.
+  // From now on slow names get no reply; when this object is destroyed, they all get one.
   class Slowness {
    public:
     Slowness();
@@ -30,7 +31,7 @@ class NameServer {
     Slowness& operator=(const Slowness&) = delete;
   };
 
-  // How many threads have waited for one name at a time, at the most; forgotten by that.
+  // The largest number of threads that waited for one name at the same time; resets the number.
   int TakeMostAtOnce();
 
  private:

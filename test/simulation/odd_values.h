@@ -52,7 +52,8 @@ inline amqp::Value AtAnyDepth(testing::SeededRandom& random, amqp::Value value) 
   return value;
 }
 
-// Headers with which the content header of a message with these properties has so many bytes.
+// Headers that make the content header of a message with these properties this number of bytes
+// long.
 inline amqp::Table HeadersThatFill(std::size_t size, amqp::Properties properties = {}) {
   amqp::Table headers = {{"h", ""}};
   const std::string bytes = *headers.Encode();

@@ -16,7 +16,7 @@
 
 namespace retryq::simulation {
 
-// A pool of threads as a retrier sees it, whose work begins when its owner wants it.
+// A pool of threads for a retrier, whose work begins when the test starts it.
 class WaitingExecutor final : public Executor {
  public:
   void Post(Work work) override { waiting_.push_back(std::move(work)); }
@@ -31,7 +31,8 @@ class WaitingExecutor final : public Executor {
   std::deque<Work> waiting_;
 };
 
-// A thread that settles what it is given, or drops it. `Take` is called on others.
+// A thread that settles or drops the settlements that it receives. `Take` is called on other
+// threads.
 class SettlingThread {
  public:
   ~SettlingThread() {

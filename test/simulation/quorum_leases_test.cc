@@ -2,7 +2,7 @@
 // clocks of the clients differ, within what `outage` allows: no message that is confirmed while its
 // lease covers it goes with its quorum queue.
 //
-// Each history is made from one seed; RETRYQ_SEED=<seed> runs that one alone.
+// Each seed produces one history; RETRYQ_SEED=<seed> runs only that one.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ using MessageId = ModelBroker::MessageId;
 
 const DelayQueueOptions kOptions{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
 
-// What all clients of one history share.
+// The state that all clients of a history share.
 struct Surroundings {
   explicit Surroundings(std::uint64_t seed) : random(seed) {}
 
@@ -41,7 +41,7 @@ struct Surroundings {
     return random.Between(absl::ZeroDuration(), absl::Milliseconds(5));
   }
 
-  // Not to be cancelled: what is on its way arrives, unless the broker is down.
+  // Cannot be cancelled: data on its way arrives, unless the broker is down.
   void Later(absl::Duration delay, std::function<void()> work) {
     timers.push_back(time.After(delay, std::move(work)));
   }
@@ -55,7 +55,7 @@ struct Surroundings {
   std::uint64_t unsafe = 0;
 };
 
-// A client with a clock and a connection of its own. Reacts as the publisher does.
+// A client with its own clock and connection. Reacts like the publisher.
 class Client : private testing::ScriptedBroker {
  public:
   Client(Surroundings& around, absl::Duration skew)
@@ -129,7 +129,7 @@ class Client : private testing::ScriptedBroker {
 struct Totals {
   std::uint64_t safe = 0;    // messages confirmed and covered
   std::uint64_t unsafe = 0;  // messages confirmed and not covered
-  std::uint64_t lost = 0;    // messages confirmed and covered that went with their queue
+  std::uint64_t lost = 0;    // messages confirmed and covered that were deleted with their queue
   std::size_t most_queues = 0;
 };
 
@@ -247,11 +247,11 @@ TEST(QuorumLeases, NoConfirmedMessageIsDeletedWithItsQueue) {
   if (count == 1) return;
   EXPECT_GT(totals.safe, 20'000U);
   EXPECT_GT(totals.unsafe, 100U);
-  // Quorum names stay in the broker's memory for ever.
+  // Names of quorum queues stay in the broker's memory forever.
   EXPECT_LE(totals.most_queues, std::size_t{2} * QuorumSlot::kSlots);
 }
 
-// Else the test above would show nothing.
+// Otherwise the test above would prove nothing.
 TEST(QuorumLeases, ClockErrorsAndOutagesBeyondTheLimitsLoseMessages) {
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) lost += History(seed, 3 * Allowed()).Run().lost;

@@ -25,14 +25,14 @@ constexpr int kMostDrains = 4;  // of a consumer
 // Longer than the longest deadline that ends.
 constexpr absl::Duration kAfterAll = absl::Minutes(10);
 
-// How the error begins of what is held as even its own headers are too large.
+// The beginning of the error of a message that is held because even its own headers are too large.
 constexpr std::string_view kTooLargeToPark = "its headers are larger";
 
-// As large as a content header may come, by what RabbitMQ takes beyond what was agreed (F53 in
+// The largest content header that may arrive: RabbitMQ exceeds the negotiated size (F53 in
 // doc/rabbitmq_facts.md).
 std::size_t LargestHeader(const Broker& broker) { return broker.max_header_size() + 8; }
 
-// Where another system's counts are.
+// The headers with the counts of another system.
 constexpr char kTheirCount[] = "x-their-count";
 
 bool IsName(const std::string& name) {
@@ -58,7 +58,7 @@ bool Suits(const DelayQueueOptions& options, const Broker& broker) {
   return Validate(options, broker.heartbeat()).ok();
 }
 
-// Whatever others have counted: one more must still be a number that headers carry.
+// Whatever count the headers have: the next count must still fit into a header.
 void ExpectCounted(const Delivery& delivery) {
   EXPECT_LE(delivery.attempt(), std::uint64_t{std::numeric_limits<std::int64_t>::max()});
 }
@@ -128,7 +128,7 @@ int RandomCaller::Run() {
   return calls_;
 }
 
-// However great the trouble is, a stop ends, unless a handler is running.
+// A stop ends during any fault, unless a handler is running.
 void RandomCaller::ExpectDrained() {
   settlements_.clear();
   later_.reset();
@@ -155,7 +155,7 @@ void RandomCaller::Clear() {
   retrier_.reset();
 }
 
-// What third parties put into headers that retrying reads.
+// Values that third parties set in headers that retrying reads.
 amqp::Table RandomCaller::OddHeaders() {
   amqp::Table headers;
   if (random_.OneIn(4)) {
@@ -314,7 +314,7 @@ ConsumerOptions RandomCaller::AnyConsumerOptions() {
     options.share_retries = true;  // each failure gives a message to all queues of the exchange
     options.retry.max_attempts = 1 + random_.Below(2);
   }
-  // Without an end it would come back at once, for ever.
+  // Without a limit it would return at once, forever.
   if (random_.OneIn(3) && options.retry.max_attempts > 0) {
     options.retry.on_permanent = OnLimit::kReject;
   }
@@ -391,7 +391,7 @@ void RandomCaller::Consume() {
     EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
   } else if (options_.threads && random_.OneIn(3)) {
     options.handler_threads = 2;
-    // Of this caller it touches nothing that is not atomic.
+    // It uses only atomic members of this caller.
     made = party->client->Consume(
         std::move(options), Handler([consuming](const Delivery& delivery) -> Outcome {
           const Delivery kept = delivery;
@@ -461,7 +461,7 @@ void RandomCaller::MoveConsumer() {
   const std::shared_ptr<Consuming> one = AnyConsumer();
   const std::shared_ptr<Consuming> other = AnyConsumer();
   if (one == nullptr || other == one) return;
-  // `one` lives on in another place, and its callbacks still know it by this name.
+  // `one` was moved to another place, and its callbacks still refer to it by this name.
   std::erase(consumers_, other);
   other->is_alive = false;
   *other->consumer = *std::exchange(one->consumer, std::nullopt);
@@ -576,7 +576,7 @@ void RandomCaller::FlushOrDrain() {
                    : party->client->Flush(deadline, std::move(done));
 }
 
-// By the client itself, or by a publisher for later where that can say it.
+// By the client itself, or by a DelayedPublisher if that has the parameters.
 void RandomCaller::PublishWith(Party& party, OutgoingMessage message, const PublishOptions& options,
                                std::function<void(absl::Status)> done) {
   const bool has_time = options.at != PublishOptions().at;
@@ -677,7 +677,7 @@ void RandomCaller::DeliverByHand() {
   testing::MessageParts parts;
   parts.delivery_tag = {.generation = 99, .tag = ++last_tag_};
   if (random_.OneIn(2)) parts.headers = OddHeaders();
-  // So large that there is room for nothing else.
+  // So large that there is no room for other headers.
   if (random_.OneIn(4)) parts.headers = HeadersThatFill(largest_header_);
   // Others have failed with it.
   if (random_.OneIn(3)) {

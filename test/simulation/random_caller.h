@@ -18,7 +18,7 @@
 
 namespace retryq::simulation {
 
-// What a random caller lives in: a broker in trouble, and time.
+// The world of a random caller: a broker with faults, and time.
 class World {
  public:
   virtual ~World() = default;
@@ -31,35 +31,35 @@ class World {
   virtual EventLoop* loop() { return nullptr; }
   virtual std::string url() { return {}; }
 
-  // Lets about so much time pass; callbacks come in here alone.
+  // Lets about this much time pass; callbacks are called only inside this function.
   virtual void Pass(absl::Duration time) = 0;
 
   // A message of a third party comes to a work queue.
   virtual void Deliver(const std::string& queue, const std::string& message_id,
                        const amqp::Table& headers) = 0;
-  // Something goes wrong, or well again. `amid`: a callback is on the stack.
+  // Begins or ends a fault. `amid`: a callback is on the stack.
   virtual void Trouble(bool amid) = 0;
-  // All goes well again, and stays so.
+  // Ends all faults permanently.
   virtual void Repair() = 0;
 
-  // Whether everything that has begun ends in time once all goes well.
+  // Whether every operation ends in time once there are no more faults.
   virtual bool ends_everything() const = 0;
 };
 
-// A caller that does anything at any time: uses every call of the public objects in any order, from
-// inside any callback, observers and predicates included, destroys what it has wherever it is, and
-// gives odd values. One seed is one program.
+// A caller that makes any call of the public objects in any order, from inside any callback,
+// including observers and predicates, destroys its objects at any point, and passes odd values.
+// Each seed produces one program.
 //
-// What must hold: nothing crashes (AddressSanitizer watches), no callback comes twice, or after the
-// end of what it belongs to, or never; a handler begins only for a delivery that is still its
-// consumer's; and in a minute there is a bounded number of calls.
+// These conditions must hold: nothing crashes (AddressSanitizer checks), every callback is called
+// exactly once, and not after the end of its object; a handler is called only for a delivery that
+// its consumer still has; and the number of calls per minute is limited.
 class RandomCaller {
  public:
   struct Options {
     int steps = 250;
     std::vector<absl::Duration> pauses;  // of which one passes after each step
     int most_calls_between = 60'000;
-    // Whether other threads do what they may do: settle, drop, and handle deliveries.
+    // Whether other threads settle, drop, and handle deliveries.
     bool threads = false;
   };
 
@@ -72,7 +72,7 @@ class RandomCaller {
   // Returns how often it was called back.
   int Run();
 
-  // The work queues that its consumers want.
+  // The work queues of its consumers.
   static const std::vector<std::string>& queues();
 
  private:
@@ -121,7 +121,7 @@ class RandomCaller {
   void DropSettlement();
   void Keep(Settlement settlement, std::shared_ptr<Consuming> of);
 
-  // With a retrier of its own, on a broker of its own, fed by hand.
+  // With its own retrier on its own broker, to which the caller delivers messages itself.
   void Wrap();
   void BeginWrapping();
   void EndWrapping();

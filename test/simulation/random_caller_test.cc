@@ -1,4 +1,4 @@
-// A caller that does anything at any time, on a broker in trouble, in simulated time. See
+// A caller that makes any call at any time, on a broker with faults, in simulated time. See
 // random_caller.h for what must hold.
 //
 //   RETRYQ_CALLERS=N   how many programs, 300 by default; 60 in the presets with sanitizers
@@ -61,8 +61,8 @@ class SimulatedWorld final : public World {
         if (!brokers_.empty()) brokers_[random_.Below(brokers_.size())]->CutConsuming({});
         return;
       case 9:
-        // What waiting does not fix, as where the user has been deleted. It ends what listens to
-        // the connection, all of it in the one callback of its loss.
+        // An error that waiting does not fix, such as a deleted user. It ends all listeners of the
+        // connection, in the one callback that reports the loss.
         if (brokers_.empty()) return;
         return brokers_[random_.Below(brokers_.size())]->Reconnect(
             random_.OneIn(2) ? absl::UnauthenticatedError("there is no such user")
@@ -103,7 +103,8 @@ class SimulatedWorld final : public World {
     rabbit_.DeclareExchange("shop", "topic");
     for (const std::string& queue : RandomCaller::queues()) {
       amqp::Table arguments = {{"x-queue-type", queue == "counting" ? "quorum" : "classic"}};
-      // Two queues reject to where each of them gets the message again, one to another queue.
+      // Two queues dead-letter to an exchange that returns the message to both, and one queue to
+      // another queue.
       arguments.Set("x-dead-letter-exchange", queue == "one" ? "" : "shop");
       if (queue == "one") arguments.Set("x-dead-letter-routing-key", "two");
       rabbit_.DeclareQueue(queue, arguments);

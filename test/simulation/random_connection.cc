@@ -23,7 +23,7 @@ constexpr int kSteps = 200;
 constexpr int kDeepestAct = 3;
 constexpr std::size_t kMostLines = 3;  // at a time
 constexpr std::size_t kMostLanes = 8;
-// Of real time, in which all must be answered that still can be.
+// The real time in which all calls must be answered that can still be answered.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
@@ -63,7 +63,7 @@ struct RandomConnection::Arguments {
   bool is_finite = true;
 };
 
-// Marks that a call is under way, from inside which nothing may call back.
+// Marks that a call is under way; no callback may be called inside it.
 class RandomConnection::Calling {
  public:
   explicit Calling(RandomConnection& caller) : caller_(caller) { ++caller_.calling_; }
@@ -160,7 +160,7 @@ int RandomConnection::Run() {
   return calls_;
 }
 
-// The end of the connection answers all that the broker has not.
+// The end of the connection answers all calls that the broker has not answered.
 void RandomConnection::ExpectAnswered() {
   world_.Repair();
   const auto all_answered = [this] {
@@ -270,9 +270,10 @@ void RandomConnection::Connect() {
   amqp::ConnectionOptions options = world_.options();
   const std::uint16_t port = options.endpoints.front().port;
   std::string& host = options.endpoints.front().host;
-  // The same to everybody, certificates included.
+  // All clients get the same, including certificates.
   host = OneOf<std::string>({host, "rabbit.test.", "RABBIT.test"});
-  // Another one, which is no server of this name, or none at all, which no certificate has.
+  // Another name, which the server's certificate does not have, or no name, which no certificate
+  // has.
   const bool is_another = world_.has_tls() && random_.OneIn(4);
   if (is_another && random_.OneIn(2)) {
     host = "another.test.";
@@ -439,7 +440,7 @@ void RandomConnection::CloseLane(Lane& lane) {
 }
 
 std::function<void()> RandomConnection::Answered(Lane& lane) {
-  // What is asked of a closed one, or is not sent at all, is answered in a later turn.
+  // Calls on a closed channel, and calls that are not sent, are answered in a later turn.
   const bool later = std::exchange(may_be_refused_, false) || !lane.channel->is_open();
   ++lane.unanswered;
   if (later) ++lane.answered_later;
@@ -505,7 +506,7 @@ void RandomConnection::Publish(Lane& lane) {
   const std::string type = OddText();
   amqp::Table table = AnyArguments().table;
   const bool is_near_limit = lane.channel->is_open() && lane.line.connection && random_.OneIn(6);
-  // The largest that a frame may carry, and what is by one byte too much (F53).
+  // The largest size that fits into a frame, and one byte more (F53).
   const std::size_t most =
       is_near_limit ? lane.line.connection->max_header_size() + amqp::kFrameOverhead : 0;
   if (is_near_limit) table = HeadersThatFill(most + random_.Below(2));

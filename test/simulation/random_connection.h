@@ -16,13 +16,13 @@
 
 namespace retryq::simulation {
 
-// A caller that does anything at any time with `amqp::Connection` and `amqp::Channel`: every call
-// in any order, before the connection is there and after it is gone, from inside any callback,
-// destroying either wherever it is, with odd values. One seed is one program.
+// A caller that makes any call of `amqp::Connection` and `amqp::Channel` in any order, before the
+// connection is open and after it is lost, from inside any callback, destroys both at any point,
+// and passes odd values. Each seed produces one program.
 //
-// What must hold: nothing crashes (AddressSanitizer watches); nothing calls back from inside a
-// call; every call is answered once, and before its channel's end is reported, unless its channel
-// or connection was destroyed or closed, after which nothing comes but the one answer to `Close`.
+// These conditions must hold: nothing crashes (AddressSanitizer checks); no callback is called
+// inside a call; every call is answered once, and before the end of its channel is reported, unless
+// its channel or connection was destroyed or closed; after that only the answer to `Close` comes.
 class RandomConnection {
  public:
   // `world` must outlive it.
@@ -73,7 +73,8 @@ class RandomConnection {
   void Consume(Lane& lane);
   void SettleOn(Lane& lane);
 
-  // What the answer of a call on `lane` does first. All that the call is given is chosen by now.
+  // The first action of the callback of a call on `lane`. All arguments of the call have been
+  // chosen before.
   std::function<void()> Answered(Lane& lane);
   // `done` of a call: `void(T)`. `is_bad`: it must not succeed.
   template <typename T>

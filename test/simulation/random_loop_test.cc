@@ -1,5 +1,5 @@
-// A caller that does anything with an event loop, of its own or borrowed, in real time: timers,
-// stops, drains, failures and work posted by other threads, from inside any callback.
+// A caller that makes any call of an event loop, which owns or borrows its base, in real time:
+// timers, stops, drains, failures and work posted by other threads, from inside any callback.
 //
 //   RETRYQ_CALLERS=N   3 times as many as programs; 300 by default
 //   RETRYQ_SEED=N      that one alone, as far as threads do the same again
@@ -31,7 +31,7 @@ constexpr int kRounds = 12;
 constexpr int kDeepest = 3;
 constexpr std::size_t kMostTimers = 20;
 constexpr std::size_t kMostDrains = 8;
-// Of one round: a timer that stops it.
+// The timer that stops a round.
 constexpr absl::Duration kLongestRound = absl::Milliseconds(3);
 constexpr absl::Duration kCalm = absl::Milliseconds(40);
 constexpr absl::Duration kFarTooLong = absl::Seconds(60);
@@ -65,7 +65,7 @@ class RandomLoop {
     int begun = 0;
   };
 
-  // What is emplaced cannot be moved there.
+  // Elements that are emplaced need not be movable.
   struct Borrowed {
     explicit Borrowed(event_base* base) : loop(EventLoop::Borrow(base)) {}
     EventLoop loop;
@@ -97,7 +97,7 @@ class RandomLoop {
     EXPECT_LT(loop().clock().SinceBoot() - begun, kFarTooLong);
   }
 
-  // All that was posted runs, unless the loop goes first.
+  // All posted work runs, unless the loop is destroyed first.
   void End() {
     ending_ = true;
     timers_.clear();
@@ -110,7 +110,7 @@ class RandomLoop {
     ExpectCalm();
     EXPECT_EQ(ran_, posted_) << "work was posted that did not run";
     const std::shared_ptr<Executor> executor = loop().executor();
-    // Some go with the loop.
+    // Some are destroyed with the loop.
     auto handle = loop().OnDrain([](const EventLoop::DrainDone&) {});
     auto pending = std::make_shared<int>(0);
     executor->Post([pending] { ++*pending; });
@@ -123,7 +123,7 @@ class RandomLoop {
     EXPECT_EQ(pending.use_count(), 1) << "work that cannot run any more is kept";
   }
 
-  // What is never due takes no time of the processor.
+  // Timers that are never due use no CPU time.
   void ExpectCalm() {
     if (!random_.OneIn(10)) return;
     const std::unique_ptr<Timer> never =
@@ -225,7 +225,7 @@ class RandomLoop {
     auto draining = std::make_shared<Draining>();
     draining->handle =
         loop().OnDrain([this, weak = std::weak_ptr(draining)](EventLoop::DrainDone done) {
-          // Where it begins at once, this has no handle yet.
+          // If the drain begins at once, there is no handle yet.
           if (const auto self = weak.lock()) {
             EXPECT_EQ(++self->begun, 1) << "a drain began twice";
           }

@@ -10,7 +10,7 @@
 
 namespace retryq::simulation {
 
-// What the environment variable holds, or `otherwise`.
+// The value of the environment variable, or `otherwise`.
 inline std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);

@@ -15,8 +15,8 @@
 
 namespace retryq::simulation {
 
-// A process that consumes: the real client on a simulated broker, with a clock of its own. It can
-// be killed and started again.
+// A process that consumes: the real client on a simulated broker, with its own clock. It can be
+// killed and started again.
 class Worker : private Observer {
  public:
   struct Options {
@@ -35,7 +35,7 @@ class Worker : private Observer {
   void Start();
   void Kill();
   bool runs() const { return client_.has_value(); }
-  // Something was not there at its start: the process has ended, and somebody starts it again.
+  // If an object is missing at its start, the process exits, and is started again.
   bool failed() const { return failed_; }
   testing::SimulatedBroker& broker() { return *broker_; }  // while it runs
   // Handlers that were called between the opening of its circuit breaker and the first try.

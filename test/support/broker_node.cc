@@ -50,7 +50,7 @@ BrokerNode::~BrokerNode() {
   try {
     RunHere({"stop"});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());  // its watcher ends it with this process
+    std::fprintf(stderr, "%s\n", error.what());  // its watcher stops it with this process
   }
 }
 

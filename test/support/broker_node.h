@@ -8,18 +8,18 @@
 
 namespace retryq::testing {
 
-// Where third_party/rabbitmq/broker is.
+// The path of third_party/rabbitmq/broker.
 std::string BrokerScript();
 
-// A RabbitMQ node of one's own, by third_party/rabbitmq/broker. It takes some seconds to start, and
-// dies with this process at the latest. Throws std::runtime_error where it cannot be started or
-// told something. Thread-safe but for making and destroying it.
+// A private RabbitMQ node, run by third_party/rabbitmq/broker. It takes some seconds to start, and
+// ends with this process at the latest. Throws std::runtime_error if a command fails. Thread-safe,
+// except construction and destruction.
 class BrokerNode {
  public:
   struct Options {
     std::vector<std::string> arguments = {};  // of `broker start`
-    std::string parent = {};  // the directory that its own lies in; empty: that for temporary files
-    std::string log = {};     // the file that what it says is appended to; empty: stderr
+    std::string parent = {};  // the parent of its directory; empty: that for temporary files
+    std::string log = {};     // the file to which its output is appended; empty: stderr
   };
 
   BrokerNode() : BrokerNode(Options()) {}
@@ -28,29 +28,29 @@ class BrokerNode {
   BrokerNode(const BrokerNode&) = delete;
   BrokerNode& operator=(const BrokerNode&) = delete;
 
-  // What `broker start` printed, such as RETRYQ_URL.
+  // The variables that `broker start` printed, such as RETRYQ_URL.
   const std::map<std::string, std::string>& settings() const { return settings_; }
   const std::string& url() const { return settings_.at("RETRYQ_URL"); }
   const std::string& management_url() const { return settings_.at("RETRYQ_MANAGEMENT_URL"); }
   const std::string& directory() const { return settings_.at("RETRYQ_BROKER"); }
 
-  // Ends the node as a power cut would.
+  // Kills the node, like a power failure.
   void Kill() const;
   // Freezes and thaws it.
   void Freeze() const;
   void Thaw() const;
-  // Ends it gracefully.
+  // Stops it gracefully.
   void Shutdown() const;
-  // Starts it on the same ports and data, gracefully ended before where it runs.
+  // Starts it with the same ports and data; if it runs, stops it gracefully first.
   void Restart() const;
-  // The same as RabbitMQ of another release, which `broker start --version` knows.
+  // The same, with the RabbitMQ of another release, as for `broker start --version`.
   void RestartAs(const std::string& version) const;
 
-  // rabbitmqctl; answers what it prints.
+  // Runs rabbitmqctl and returns its output.
   std::string Control(const std::vector<std::string>& arguments) const;
 
  private:
-  // third_party/rabbitmq/broker; answers what it prints.
+  // Runs third_party/rabbitmq/broker and returns its output.
   std::string Run(std::vector<std::string> arguments) const;
   std::string RunHere(std::vector<std::string> arguments) const;
 

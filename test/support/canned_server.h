@@ -13,9 +13,8 @@
 
 namespace retryq::testing {
 
-// A server on 127.0.0.1 that answers each request, which ends with an empty line, with the same
-// bytes, whatever they are, and hangs up; or, with nothing to answer, never. On the loop of its
-// client.
+// A server on 127.0.0.1 that replies to each request, which ends with an empty line, with the same
+// bytes, and closes the connection. Without bytes it never replies. Runs on the loop of its client.
 class CannedServer {
  public:
   // With `tls`, by TLS.

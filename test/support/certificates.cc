@@ -90,7 +90,7 @@ std::string Identity::encrypted_key(const std::string& passphrase) const {
 
 ServerContext MakeServerContext(const Identity& identity, int min_version, int max_version) {
   ServerContext context(SSL_CTX_new(TLS_server_method()));
-  // Versions as old as some tests want come with signatures that OpenSSL else refuses.
+  // The old TLS versions that some tests need use signatures that OpenSSL otherwise refuses.
   SSL_CTX_set_security_level(context.get(), 0);
   SSL_CTX_set_min_proto_version(context.get(), min_version);
   SSL_CTX_set_max_proto_version(context.get(), max_version);

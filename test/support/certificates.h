@@ -20,8 +20,8 @@ struct CertificateDeleter {
   void operator()(X509* certificate) const { X509_free(certificate); }
 };
 
-// A certificate with its private key, made for one test. Throws std::runtime_error where OpenSSL
-// does not play along.
+// A certificate with its private key, made for one test. Throws std::runtime_error if OpenSSL
+// fails.
 class Identity {
  public:
   struct Options {
@@ -60,7 +60,7 @@ using ServerContext = std::unique_ptr<SSL_CTX, ServerContextDeleter>;
 ServerContext MakeServerContext(const Identity& identity, int min_version = TLS1_2_VERSION,
                                 int max_version = TLS1_3_VERSION);
 
-// From now on it wants a certificate of clients, signed by `authority`.
+// From now on it requires a client certificate that `authority` has signed.
 void DemandClientCertificate(SSL_CTX* context, const Identity& authority);
 
 }  // namespace retryq::testing

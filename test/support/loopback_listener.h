@@ -18,8 +18,8 @@ namespace retryq::testing {
 // Accepts connections on a free port of the loopback interface, on its loop's thread.
 class LoopbackListener {
  public:
-  // `accept` is given the socket of each connection: non-blocking, and to be closed by it. Throws
-  // std::runtime_error where there is no port.
+  // `accept` receives the non-blocking socket of each connection, and must close it. Throws
+  // std::runtime_error if there is no free port.
   LoopbackListener(EventLoop& loop, std::function<void(evutil_socket_t)> accept)
       : accept_(std::move(accept)) {
     sockaddr_in address = {};

@@ -15,7 +15,7 @@
 
 namespace retryq::testing {
 
-// What a message is made of; everything may be left out.
+// The parts of a message; all are optional.
 struct MessageParts {
   std::string_view exchange = "shop";
   std::string_view routing_key = "order.placed";
@@ -26,7 +26,7 @@ struct MessageParts {
   bool redelivered = false;
 };
 
-// A message as the broker would deliver it: through the wire form and back.
+// Returns the message as the broker would deliver it: encoded and decoded again.
 inline std::shared_ptr<amqp::Message> MakeMessage(const MessageParts& parts = {}) {
   auto message = std::make_shared<amqp::Message>();
   amqp::Properties properties = parts.properties;
@@ -44,7 +44,7 @@ inline std::shared_ptr<amqp::Message> MakeMessage(const MessageParts& parts = {}
   return message;
 }
 
-// These headers as a worker's copy has them: with what is always there together.
+// Returns these headers as in a worker's copy: with all headers that a copy always has.
 inline amqp::Table Copied(amqp::Table headers) {
   const amqp::Table always = {{"x-retry-count", std::int64_t{0}},
                               {"x-retry-queue", "orders"},
@@ -65,7 +65,7 @@ inline std::shared_ptr<amqp::Message> MakeMessageWithHeaderBytes(std::string_vie
   return message;
 }
 
-// The bytes of a table with a table in it, and so on: as many levels as said.
+// The bytes of nested tables with this number of levels.
 inline std::string NestedTableBytes(int levels) {
   std::string bytes;
   for (int level = 1; level < levels; ++level) {

@@ -46,7 +46,7 @@ Management::Management(const std::string& url) {
 
 std::optional<Json> Management::Get(const std::string& path) const {
   Answer answer = Ask(EVHTTP_REQ_GET, path, "");
-  // RabbitMQ 4.3 answers so about a queue that goes at this moment.
+  // RabbitMQ 4.3 replies in this way about a queue that is being deleted.
   for (int again = 0; answer.code == 500 && again < kAgain; ++again) {
     absl::SleepFor(kAskAgainAfter);
     answer = Ask(EVHTTP_REQ_GET, path, "");
@@ -95,7 +95,7 @@ Management::Answer Management::Ask(int method, const std::string& path,
   evhttp_connection_set_timeout(connection.get(), kTimeoutSeconds);
 
   Answer answer;
-  // libevent frees the request after this, and calls it without one where there is no answer.
+  // libevent frees the request after this call, and passes null if there is no reply.
   const auto on_answer = [](evhttp_request* request, void* context) {
     if (request == nullptr) return;
     auto& out = *static_cast<Answer*>(context);

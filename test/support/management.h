@@ -11,18 +11,18 @@ namespace retryq::testing {
 
 using Json = nlohmann::json;
 
-// RabbitMQ's management HTTP API, one blocking request at a time. Paths are what follows "/api",
-// their parts encoded by `Segment`. Throws std::runtime_error for any answer but those named.
+// RabbitMQ's management HTTP API, one blocking request at a time. Paths begin after "/api", with
+// parts encoded by `Segment`. Throws std::runtime_error for any reply that is not named below.
 class Management {
  public:
   // `url`: http://user:password@host:port
   explicit Management(const std::string& url);
 
-  // Nothing for a 404.
+  // Returns nullopt for status 404.
   std::optional<Json> Get(const std::string& path) const;
   void Put(const std::string& path, const Json& body) const;
   void Post(const std::string& path, const Json& body) const;
-  // What is not there counts as deleted.
+  // An object that does not exist counts as deleted.
   void Delete(const std::string& path) const;
 
   // A name as part of a path.

@@ -20,7 +20,7 @@ void ModelBroker::GoDown() {
 
 void ModelBroker::ComeBack() {
   for (auto& [name, queue] : queues_) {
-    Settle(queue);  // what is over goes before all else
+    Settle(queue);  // first removes everything that has expired
     if (restarts_renew_ && !queue.gone) queue.end = time_.SinceBoot() + queue.expires;
   }
   up_ = true;

@@ -42,22 +42,23 @@ class ModelBroker {
  public:
   using MessageId = std::uint64_t;
 
-  // How long the end of a queue takes, on either side of it.
+  // How long the deletion of an expired queue takes, before and after its exact time.
   static constexpr absl::Duration kEdge = absl::Milliseconds(40);
 
-  // Both must outlive it. `restarts_renew`: a restart begins the time of all queues anew.
+  // Both must outlive it. `restarts_renew`: a restart renews the leases of all queues.
   ModelBroker(testing::SimulatedTime& time, testing::SeededRandom& random,
               bool restarts_renew = false)
       : time_(time), random_(random), restarts_renew_(restarts_renew) {}
 
-  // While it is down it must not be called, except to come back.
+  // While the broker is down, only `ComeBack` may be called.
   bool up() const { return up_; }
   void GoDown();
   void ComeBack();
 
   absl::StatusOr<DeclareOk> Declare(const DeclareParams& params);
 
-  // False: there is no such exchange, which closes the channel. True: confirmed.
+  // Returns true if the publish is confirmed; false if the exchange does not exist, which closes
+  // the channel.
   bool Publish(const std::string& name, MessageId message);
 
   void StepWallClock(absl::Duration by);
@@ -67,22 +68,22 @@ class ModelBroker {
   // matter.
   absl::Duration ToleratedStep(absl::Duration limit, bool but_counted);
 
-  // When the queue will go if nobody declares it; nothing if there is none.
+  // When the queue will be deleted unless it is declared again; nullopt if it does not exist.
   std::optional<absl::Duration> EndOf(const std::string& name) const;
 
-  // When the first queue goes that holds a message; infinite if none does.
+  // When the first queue that has messages will be deleted; infinite if no queue has any.
   absl::Duration NextLoss();
 
   // Names that have been declared so far.
   std::size_t queues() const { return queues_.size(); }
 
-  // Messages that went with their queue. Up to date after `Settle`.
+  // Messages that were deleted with their queue. Up to date after `Settle`.
   const std::unordered_set<MessageId>& lost() const { return lost_; }
 
-  // Lets go what is over by now.
+  // Removes everything that has expired.
   void Settle();
 
-  // Declares that were answered by a queue which went all the same.
+  // Declares that were answered by a queue that was deleted nevertheless.
   std::uint64_t deceptions() const { return deceptions_; }
 
  private:
@@ -114,7 +115,7 @@ class ModelBroker {
   testing::SeededRandom& random_;
   const bool restarts_renew_;
   bool up_ = true;
-  std::map<std::string, Queue> queues_;  // those that are gone too: their end takes a while
+  std::map<std::string, Queue> queues_;  // includes queues in deletion, which takes a while
   std::unordered_set<MessageId> lost_;
   std::uint64_t deceptions_ = 0;
 };

@@ -7,8 +7,8 @@
 
 namespace retryq::testing {
 
-// No thread can be created as long as it lives, as each would have a stack larger than any address
-// space.
+// While this object exists, no thread can be created, because each would need a stack larger than
+// any address space.
 class NoThreads {
  public:
   NoThreads() {

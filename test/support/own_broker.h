@@ -7,8 +7,8 @@
 
 namespace retryq::testing {
 
-// Names a test's own broker before anything else looks for one: the first base of a fixture. There
-// is none where none is possible.
+// Starts a test's own broker before other members use the environment: it must be the first base of
+// a fixture. Without RabbitMQ on the machine it starts none.
 class OwnBroker {
  protected:
   OwnBroker() {

@@ -21,7 +21,7 @@ constexpr amqp_channel_t kChannel = 1;
 constexpr int kFrameMax = 131072;
 constexpr timeval kPatience = {.tv_sec = 30, .tv_usec = 0};
 
-// Only to be read through, although librabbitmq's type does not say so.
+// The pointers are only read, although their type in librabbitmq is not const.
 amqp_bytes_t Bytes(std::string_view text) {
   return {.len = text.size(), .bytes = const_cast<char*>(text.data())};
 }
@@ -30,7 +30,7 @@ std::string_view Text(amqp_bytes_t bytes) {
   return {static_cast<const char*>(bytes.bytes), bytes.len};
 }
 
-// Arguments as librabbitmq wants them.
+// Arguments in the form of librabbitmq.
 class Arguments {
  public:
   explicit Arguments(const amqp::Table& table) {
@@ -124,7 +124,8 @@ void Peer::Publish(const std::string& exchange, const std::string& routing_key,
   AwaitConfirms();
 }
 
-// librabbitmq writes no headers that are bytes already, so content goes past it, onto its socket.
+// librabbitmq cannot send headers that are already encoded, so this class writes the content to its
+// socket directly.
 void Peer::Send(const std::string& exchange, const std::string& routing_key, std::string_view body,
                 const amqp::Properties& properties) {
   amqp_basic_publish_t publish{};

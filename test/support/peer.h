@@ -15,9 +15,9 @@
 
 namespace retryq::testing {
 
-// Somebody else on the broker: sets up queues, publishes, and looks at what arrived. Another client
-// than ours (librabbitmq), so that none of our mistakes can hide, and blocking. Headers go out and
-// come in as raw bytes. Throws std::runtime_error whenever the broker refuses.
+// Another client of the broker: sets up queues, publishes, and reads messages. It uses librabbitmq,
+// which shares no mistake with our client, and blocks. Headers are sent and received as raw bytes.
+// Throws std::runtime_error whenever the broker refuses.
 class Peer {
  public:
   explicit Peer(const std::string& url);
@@ -40,15 +40,15 @@ class Peer {
   // Publishes, mandatory, and waits until the broker has it in a queue.
   void Publish(const std::string& exchange, const std::string& routing_key, std::string_view body,
                const amqp::Properties& properties = {});
-  // The same without waiting, for many; then wait for all.
+  // The same without waiting, for many messages; the second function waits for all.
   void Send(const std::string& exchange, const std::string& routing_key, std::string_view body,
             const amqp::Properties& properties = {});
   void AwaitConfirms();
 
-  // Takes the first message off the queue; null if there is none.
+  // Takes the first message from the queue; null if there is none.
   amqp::MessagePtr Get(const std::string& queue);
 
-  // Both answer how many messages went.
+  // Both return the number of deleted messages.
   std::uint32_t Delete(const std::string& queue);
   std::uint32_t Purge(const std::string& queue);
 

@@ -5,7 +5,7 @@
 namespace retryq::testing {
 namespace {
 
-// Names the broker of the whole suite, which a node of one test's own does not replace.
+// The broker of the whole suite, which the private node of a test does not replace.
 constexpr const char* kDirectory = "RETRYQ_BROKER";
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 namespace retryq::testing {
 
-// A RabbitMQ node of a test suite's own, for what would disturb the tests that share one. While it
-// lives, RETRYQ_URL and RETRYQ_MANAGEMENT_URL name it; it takes some seconds to start. Throws
-// std::runtime_error where it cannot be started or told something.
+// A private RabbitMQ node of a test suite, for actions that would disturb the tests that share a
+// broker. While it exists, RETRYQ_URL and RETRYQ_MANAGEMENT_URL name it; it takes some seconds to
+// start. Throws std::runtime_error if a command fails.
 class PrivateBroker {
  public:
   PrivateBroker();
@@ -19,11 +19,11 @@ class PrivateBroker {
   PrivateBroker(const PrivateBroker&) = delete;
   PrivateBroker& operator=(const PrivateBroker&) = delete;
 
-  // Whether one can be started here: not where the tests were given a broker from outside, which
-  // may stand for a machine without RabbitMQ.
+  // Whether a private node can be started: not if the tests use an external broker, because the
+  // machine may have no RabbitMQ.
   static bool Possible();
 
-  // Ends the node as a power cut would, and starts it again on the same ports and data.
+  // Kills the node, like a power failure, and starts it again with the same ports and data.
   void Kill() const { node_.Kill(); }
   // Ends it gracefully.
   void Shutdown() const { node_.Shutdown(); }
@@ -31,11 +31,12 @@ class PrivateBroker {
 
   const BrokerNode& node() const { return node_; }
 
-  // A memory alarm, which blocks all who publish.
+  // A memory alarm, which blocks all publishers.
   void RaiseAlarm() const;
   void ClearAlarm() const;
 
-  // How long a delivery may stay unsettled, for channels opened from now on; looked at as often.
+  // Sets how long a delivery may stay unsettled, for channels that are opened from now on; also the
+  // interval of the checks.
   void SetConsumerTimeout(absl::Duration timeout) const;
 
  private:

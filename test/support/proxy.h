@@ -16,10 +16,10 @@
 
 namespace retryq::testing {
 
-// Hears what passes through a proxy.
+// Receives the frames that pass through a proxy.
 class ProxyListener {
  public:
-  // The way of bytes.
+  // The direction of bytes.
   enum class Way { kToBroker, kToClient };
 
   virtual ~ProxyListener() = default;
@@ -28,22 +28,22 @@ class ProxyListener {
   virtual void OnClosed(int connection) = 0;
 };
 
-// Passes TCP connections on to a broker on 127.0.0.1, and disturbs them as it is told. Used on the
+// Forwards TCP connections to a broker on 127.0.0.1, and disturbs them on request. Used on the
 // loop's thread.
 class Proxy {
  public:
   using Way = ProxyListener::Way;
 
-  // How bytes pass.
+  // The flow of bytes.
   enum class Flow {
     kPass,
-    kHold,     // not at all: they wait where they are, and so does the news of a connection's end
-    kTrickle,  // each byte leaves by itself
+    kHold,     // not at all: bytes and the closing of connections are held back
+    kTrickle,  // each byte is sent separately
   };
 
   // A place in the conversation to cut the connection at: a kind of frame.
   struct Phase {
-    // What a client says first stands in no frame.
+    // The protocol header of a client is not in a frame.
     enum class Kind { kProtocolHeader, kMethod, kHeader, kBody };
     enum class Cut { kBefore, kWithin, kAfter };
 
@@ -54,8 +54,8 @@ class Proxy {
     Cut cut = Cut::kBefore;
   };
 
-  // For one that knows frames: what passes must be AMQP in the clear. The listener must outlive the
-  // proxy; it may be null.
+  // Parses frames: the connections must be unencrypted AMQP. The listener must outlive the proxy;
+  // it may be null.
   struct ReadAlong {
     ProxyListener* listener = nullptr;
   };
@@ -70,24 +70,24 @@ class Proxy {
   // Connections accepted so far.
   int accepted() const { return static_cast<int>(pairs_.size()); }
 
-  // Closes all connections, without a word to either end.
+  // Closes all connections, without a close on the protocol level.
   void Cut();
 
-  // From now on nothing passes either way on the connections there are.
+  // From now on, no bytes pass on the existing connections, in either direction.
   void Freeze();
 
-  // How bytes pass from now on, on all connections that are and that will be.
+  // Sets the flow of bytes on all existing and future connections.
   void SetFlow(Way way, Flow flow);
 
-  // Closes the connection that comes to this place first, once. Needs ReadAlong.
+  // Closes the first connection that reaches this place, once. Needs ReadAlong.
   void CutAt(const Phase& phase) { cut_at_ = phase; }
-  // Whether that is still to come.
+  // Whether no connection has reached the place yet.
   bool cut_is_pending() const { return cut_at_.has_value(); }
 
  private:
   struct Pair;
 
-  // One way of one connection.
+  // One direction of one connection.
   struct Lane {
     Pair* pair = nullptr;
     Way way = Way::kToBroker;
@@ -112,9 +112,9 @@ class Proxy {
   void Close(Pair& pair);
   void ApplyFlow(Lane& lane);
   void OnReadable(Lane& lane);
-  // Moves one frame from what was read to what may be written; false if there is no whole one.
+  // Moves one frame from the read bytes to the writable bytes; false if there is no complete frame.
   bool TakeFrame(Lane& lane);
-  // The same for the `size` bytes that stand at the beginning; false if that ended the connection.
+  // The same for the first `size` bytes; false if this ended the connection.
   bool Take(Lane& lane, const Phase& here, std::size_t size);
   void Write(Lane& lane);
 

@@ -14,14 +14,14 @@
 
 namespace retryq::testing {
 
-// What a consumer reads that remembers nothing of earlier deliveries.
+// The facts that a consumer without memory of earlier deliveries reads.
 inline DeliveryFacts ReadFactsOf(const amqp::Message& message, const RetrierOptions& options) {
   const SimulatedTime time;
   TimedOut timed_out;
   return ReadFacts(message, options, time, timed_out);
 }
 
-// Of those, the history.
+// The history in these facts.
 inline Delivery::History ReadHistory(const amqp::Message& message, const std::string& queue,
                                      const std::vector<std::string>& former_queues = {}) {
   return ReadFactsOf(message, {.queue = queue, .former_queues = former_queues}).history;

@@ -10,7 +10,7 @@
 
 namespace retryq::testing {
 
-// Remembers what happened.
+// Records events.
 class RecordedEvents final : public Observer {
  public:
   struct Entry {

@@ -11,7 +11,7 @@
 
 namespace retryq::testing {
 
-// Counts messages by id: what was sent must in the end be handled or parked, and once.
+// Counts messages by id: each sent message must finally be handled or parked, exactly once.
 class Referee {
  public:
   void Sent(std::string_view id) { ++tallies_[std::string(id)].sent; }
@@ -22,7 +22,7 @@ class Referee {
   // Messages that are done, however often.
   std::size_t done() const { return done_; }
 
-  // Whether each was handled exactly once, after failing exactly so many times.
+  // Whether each message was handled exactly once, after exactly this number of failures.
   ::testing::AssertionResult EachHandledOnceAfter(int failures) const {
     return Each("handled once, after " + std::to_string(failures) + " failures",
                 [failures](const Tally& tally) {
@@ -30,7 +30,7 @@ class Referee {
                 });
   }
 
-  // Whether none is missing, where duplicates are allowed.
+  // Whether no message is missing; duplicates are allowed.
   ::testing::AssertionResult NoneLost() const {
     return Each("handled or parked",
                 [](const Tally& tally) { return tally.handled + tally.parked >= 1; });

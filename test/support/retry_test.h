@@ -28,7 +28,7 @@ class Calls {
     absl::Time at;
   };
 
-  // Fails as long as a message has failed less often than this.
+  // Fails each message this number of times.
   Handler FailTimes(std::uint64_t failures) {
     return [this, failures](const Delivery& delivery) {
       Note(delivery);
@@ -61,17 +61,17 @@ class Calls {
   std::vector<Call> calls_;
 };
 
-// A test of retrying on a real broker, in a vhost of its own.
+// A test of retrying on a real broker, in its own vhost.
 class RetryTest : public ::testing::Test {
  protected:
-  // Of the client's connections in the broker's eyes.
+  // The name of the client's connections on the broker.
   static constexpr std::string_view kClientName = "worker";
 
   ClientOptions Options() {
     return {.url = vhost_.Url(), .name = std::string(kClientName), .observer = &events_};
   }
 
-  // Delay queues that vanish TTL + 5 s after their last use.
+  // Delay queues that expire TTL + 5 s after their last use.
   ClientOptions ShortLeases() {
     ClientOptions options = Options();
     options.url = vhost_.Url("heartbeat=1");
@@ -85,8 +85,8 @@ class RetryTest : public ::testing::Test {
     return {.backoff = {.base = delay, .factor = 1, .max = delay}};
   }
 
-  // Runs the loop until `condition` holds, which is looked at again and again, outside of the
-  // loop's callbacks. False, and said why, if the loop fails or the time is over before.
+  // Runs the loop until `condition` holds, which is checked repeatedly, outside of the loop's
+  // callbacks. Returns false, and reports the reason, if the loop fails or the time is over before.
   ::testing::AssertionResult RunUntil(const std::function<bool()>& condition,
                                       absl::Duration patience = absl::Seconds(30)) {
     const absl::Time end = absl::Now() + patience;
@@ -120,12 +120,12 @@ class RetryTest : public ::testing::Test {
     return loop_.Run();
   }
 
-  // Runs until the loop fails, and says with what; ok if it does not in time.
+  // Runs until the loop fails, and returns the error; ok if it does not fail in time.
   absl::Status RunUntilFailure(absl::Duration patience = absl::Seconds(20)) {
     return RunFor(patience);
   }
 
-  // Whether the queue is there and holds so many ready messages.
+  // Whether the queue exists and has this number of ready messages.
   bool Holds(const std::string& queue, std::uint32_t messages) {
     return vhost_.HasQueue(queue) && peer_.Count(queue) == messages;
   }

@@ -15,8 +15,8 @@
 
 namespace retryq::testing {
 
-// A broker that keeps publishes until the test answers them, and answers
-// declares by itself at the next turn of the loop, as the test says.
+// A broker that keeps publishes until the test answers them, and answers declares in the next turn
+// of the loop, as the test has set.
 class ScriptedBroker : public Broker {
  public:
   struct Published {
@@ -41,7 +41,7 @@ class ScriptedBroker : public Broker {
 
   explicit ScriptedBroker(SimulatedTime& time) : time_(time) {}
 
-  // What the test looks at.
+  // The records for the test.
   std::vector<Published> publishes;
   std::vector<DeclareParams> declares;
   std::vector<std::uint64_t> acked;
@@ -59,10 +59,10 @@ class ScriptedBroker : public Broker {
   std::string version = "4.0.5";
   absl::Duration heartbeat_interval = absl::Seconds(15);
 
-  // How it answers. By name: what is not here is answered with ok.
+  // The replies by name; requests without an entry are answered with ok.
   std::function<absl::Status(const QueueDeclaration&)> on_declare;
   std::function<absl::Status(const std::string&)> on_check_exchange;
-  // Is shown each publish.
+  // Called for each publish.
   std::function<void(const PublishParams&)> on_publish;
 
   // The publishes that are not answered yet.
@@ -81,7 +81,7 @@ class ScriptedBroker : public Broker {
   }
   void Block(bool blocked) { listener_->OnBlocked(blocked, "low on memory"); }
 
-  // Everything open is in doubt.
+  // All open publishes end as unknown.
   void CloseChannel(std::uint16_t code, std::string_view text) {
     for (std::size_t i = 0, end = publishes.size(); i < end; ++i) {
       if (publishes[i].done != nullptr)

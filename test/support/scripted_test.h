@@ -16,7 +16,7 @@
 
 namespace retryq::testing {
 
-// A client in simulated time, on a broker that the test plays.
+// A client in simulated time, on a broker that the test controls.
 class ScriptedTest : public ::testing::Test {
  protected:
   // Delivers to the consumer that subscribed last, with the next tag.

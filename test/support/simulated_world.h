@@ -22,8 +22,8 @@
 
 namespace retryq::testing {
 
-// A process: a client on its way to the broker, with a clock of its own, and its consumers. To the
-// broker its destruction looks like a kill.
+// A process: a client with its own clock and its consumers, and its connections to the broker. For
+// the broker, destroying it looks like a killed process.
 class SimulatedProcess {
  public:
   struct Options {
@@ -84,7 +84,7 @@ class SimulatedWorld {
     ASSERT_TRUE(rabbit_.Publish("", queue, properties, body)) << queue;
   }
 
-  // No message is anywhere any more, or has been lost.
+  // Whether no queue has messages, and no message has been lost.
   void ExpectNothingLeft() {
     for (const std::string& queue : rabbit_.queues()) EXPECT_EQ(rabbit_.Count(queue), 0U) << queue;
     EXPECT_THAT(rabbit_.let_go(), ::testing::IsEmpty());

@@ -5,7 +5,7 @@
 
 namespace retryq::testing {
 
-// A directory that goes with its owner.
+// A directory that is removed with this object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

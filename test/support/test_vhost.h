@@ -12,14 +12,13 @@
 
 namespace retryq::testing {
 
-// The broker to test on. Throw std::runtime_error, with the remedy, where the environment names
-// none.
+// The broker to test on. Throw std::runtime_error, with the remedy, if the environment names none.
 std::string BrokerUrl();      // RETRYQ_URL
 std::string ManagementUrl();  // RETRYQ_MANAGEMENT_URL, or port 15672 of the same host
 bool HasTlsUrl();             // whether RETRYQ_TLS_URL names its port for TLS
 
-// A vhost of one test's own on that broker: whatever is in it can be named as in the documentation,
-// and tests never meet, nor do two runs at once. Deleted at the end with all that is in it.
+// The own vhost of a test on that broker: its objects can have the names of the documentation, and
+// neither tests nor concurrent runs disturb each other. Deleted at the end with its contents.
 class TestVhost {
  public:
   TestVhost();
@@ -35,14 +34,14 @@ class TestVhost {
 
   // Of this vhost; `parameters` like "heartbeat=1".
   std::string Url(std::string_view parameters = "") const;
-  // The same by TLS, where there is a way.
+  // The same by TLS, if the broker has a port for it.
   std::string TlsUrl(std::string_view parameters = "") const;
   std::string UrlAs(std::string_view user, std::string_view password) const;
 
-  // As the management API shows them; nothing if there is none of that name.
+  // The JSON of the management API; nullopt if the object does not exist.
   std::optional<Json> Queue(std::string_view name) const;
   std::optional<Json> Exchange(std::string_view name) const;
-  // Whether there is one. Needs no <nlohmann/json.hpp>, which takes seconds to compile.
+  // Whether the object exists. Needs no <nlohmann/json.hpp>, which takes seconds to compile.
   bool HasQueue(std::string_view name) const;
   bool HasExchange(std::string_view name) const;
   // The bindings between an exchange and a queue.
@@ -50,12 +49,12 @@ class TestVhost {
   // The names of all queues that begin so, sorted.
   std::vector<std::string> QueuesBeginning(std::string_view prefix) const;
 
-  // As somebody in the management UI would.
+  // Like a user of the management UI.
   void DeleteQueue(std::string_view name) const;
   void DeleteExchange(std::string_view name) const;
 
-  // The connections of a client, by the name it gives itself. The broker takes up to five seconds
-  // to show a new one.
+  // The connections of a client, by its connection name. The broker takes up to five seconds to
+  // show a new one.
   std::vector<std::string> ConnectionsOf(std::string_view client_name) const;
   void CloseConnection(std::string_view connection) const;
 
@@ -65,15 +64,15 @@ class TestVhost {
     std::string write;
     std::string read;
   };
-  // Answers the name, which is the password too. Without rights the vhost itself is refused.
+  // Returns the name, which is also the password. Without permissions the vhost itself is refused.
   std::string AddUser(const std::optional<Rights>& rights);
   void SetRights(std::string_view user, const Rights& rights) const;
 
   const Management& management() const { return management_; }
 
-  // With the settings it had at first, and our own rights to it. It must not be there.
+  // Creates the vhost again, with its first settings and our own permissions. It must not exist.
   void MakeAgain() const;
-  // With all that is in it.
+  // Deletes the vhost with its contents.
   void Delete() const;
 
  private:

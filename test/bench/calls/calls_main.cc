@@ -44,7 +44,7 @@ using testing::SimulatedTime;
 
 Outcome Handles(const Delivery&) { return Outcome::Ok(); }
 
-// A client in simulated time, on a broker that replies when it is told to.
+// A client in simulated time, on a broker that replies when the test calls it.
 struct World {
   World() { broker.Ready(); }
 

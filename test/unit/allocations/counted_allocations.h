@@ -5,8 +5,8 @@
 
 namespace retryq {
 
-// Calls of `operator new` on this thread so far. This executable replaces it, which is why these
-// tests have one of their own.
+// Calls of `operator new` on this thread so far. Only this executable replaces it, so these tests
+// are separate.
 std::uint64_t CountedAllocations();
 
 }  // namespace retryq

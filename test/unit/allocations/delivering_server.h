@@ -20,12 +20,12 @@
 
 namespace retryq::amqp {
 
-// The other end of a client's connections, on a thread of its own so that nobody counts what it
-// allocates. It delivers batch after batch, each in one go, to the one who consumes: the next when
-// the last message of the one before is acked.
+// The server of a client's connections, on its own thread, so that its allocations are not counted.
+// It delivers batch after batch to the consumer, each at once: the next batch when the last message
+// of the previous one is acked.
 class DeliveringServer {
  public:
-  // The first batch is the largest: whatever grows with the messages at a time does so then.
+  // The first batch is the largest, so that all buffers reach their final size.
   static constexpr std::uint64_t kFirstBatch = 400;
   static constexpr std::uint64_t kBatch = 50;
 
@@ -68,7 +68,7 @@ class DeliveringServer {
     };
     const bool due =
         delivered_ == 0 ? said(kConsume) : said(absl::StrCat("1 basic.ack ", delivered_));
-    // Who has acked the last message that is counted may have gone right after it.
+    // The client may have exited right after it has acked the last counted message.
     if (due && server_->HasClient(kConsume)) Deliver(delivered_ == 0 ? kFirstBatch : kBatch);
     timer_ = loop_->After(absl::Microseconds(100), [this] { Look(); });
   }

@@ -1,5 +1,5 @@
-// What is allocated for each message once all buffers have grown, over a real connection: what the
-// message itself takes, and nothing for retrying.
+// The allocations for each message once all buffers have grown, over a real connection: only those
+// of the message itself, and none for retrying.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ constexpr std::uint64_t kCounted = 2000;
 
 // A message, and its names, header and body.
 constexpr std::uint64_t kEach = 2;
-// What goes with time instead of messages: a timer for each eighth of a heartbeat, one a second.
+// Allocations that depend on time and not on messages: a timer for each eighth of a heartbeat, one
+// per second.
 constexpr std::uint64_t kByTime = kCounted / 20;
 constexpr std::uint64_t kMost = kCounted * kEach + kByTime;
 
@@ -29,7 +30,7 @@ std::string Headers() {
   return headers;
 }
 
-// Allocations of this thread while so many messages go all the way.
+// The allocations of this thread while this number of messages is processed.
 template <typename MakeHandler>
 std::uint64_t Count(std::size_t body_size, const MakeHandler& make_handler) {
   const std::string headers = Headers();
@@ -76,7 +77,7 @@ TEST(SteadyState, ARetryAllocatesOnlyItsMessageWhateverTheError) {
             kMost);
 }
 
-// A body above 4 KiB has an allocation of its own.
+// A body above 4 KiB has a separate allocation.
 TEST(SteadyState, ARetryOfALargeBodyAllocatesOnlyItsMessage) {
   EXPECT_LT(CountRetries(absl::UnavailableError("connection refused"), 20'000), kMost + kCounted);
 }

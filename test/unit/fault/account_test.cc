@@ -8,7 +8,7 @@ constexpr absl::Time kStart = absl::FromUnixSeconds(3600);
 
 WorkerEntry Called(std::uint64_t failures, absl::Duration after) {
   return {.act = WorkerAct::kCalled,
-          .name = {.kind = Kind::kInnocent, .number = 1},
+          .name = {.kind = Kind::kUnaffected, .number = 1},
           .at = kStart + after,
           .failures = failures};
 }
@@ -34,7 +34,7 @@ TEST(FaultAccount, MeasuresNoLatenessOfEarlierFailures) {
   EXPECT_FALSE(account.lateness().has_value());
 }
 
-TEST(FaultAccount, ASecondCallAfterTheSameFailuresIsNoRetry) {
+TEST(FaultAccount, DoesNotCountASecondCallAfterTheSameFailuresAsARetry) {
   Account account;
   account.MeasureLatenessFrom(absl::UnixEpoch());
   account.Add(Called(0, absl::ZeroDuration()));

@@ -76,7 +76,7 @@ TEST(FaultReferee, DoesNotCountRepetitionsOfTheProducerAsDuplicates) {
 TEST(FaultMessageName, IsReadAsItWasWritten) {
   const MessageName name{.number = 17, .repetition = 3};
   EXPECT_EQ(MessageName::Parse(name.Text()), name);
-  for (const Kind kind : {Kind::kInnocent, Kind::kPoison}) {
+  for (const Kind kind : {Kind::kUnaffected, Kind::kPoison}) {
     const MessageName other{.kind = kind, .number = 17, .repetition = 3};
     EXPECT_EQ(MessageName::Parse(other.Text()), other);
     EXPECT_NE(other.Text(), name.Text());

@@ -40,7 +40,7 @@ TEST(EventLoop, FiresTimersInTheirOrderAndNeverEarly) {
   EXPECT_THAT(fired, ElementsAre(0, 1, 2));
 }
 
-// As nohup has it ignored for some of those who run these tests.
+// The tests may run under nohup, which ignores SIGHUP.
 class HangUpTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -131,7 +131,7 @@ TEST(EventLoop, RunsPostedWorkInOrderAndNeverSynchronously) {
   EXPECT_THAT(ran, ElementsAre(1, 2, 3));
 }
 
-// libevent is C: no exception may cross it, and `running` would stay so.
+// libevent is written in C: no exception may pass through it, and `running` would stay true.
 TEST(EventLoop, ReturnsAnErrorForACallbackThatThrewAfterADrainAndRunsAgain) {
   EventLoop loop;
   bool drained = false;
@@ -160,7 +160,7 @@ TEST(EventLoop, CountsADrainThatThrowsAsDone) {
   EXPECT_EQ(loop.Run(), absl::UnknownError("the function given to EventLoop::OnDrain threw: no"));
 }
 
-// libevent tells one loop of a signal.
+// libevent reports a signal to one loop only.
 TEST(EventLoop, RefusesToWaitForSignalsIfAnotherLoopDoes) {
   EventLoop loop;
   absl::Status second;
@@ -250,7 +250,7 @@ TEST(EventLoop, IsNotAffectedByASignalToAForkedChild) {
   EXPECT_EQ(drains, 0);
 }
 
-// The epoll set is the parent's too: what a child cancels, the parent would not hear any more.
+// The epoll set is shared with the parent: the parent would not get events that a child cancels.
 TEST(EventLoop, IsNotAffectedByAForkedChildThatDestroysIt) {
   std::optional<EventLoop> loop(std::in_place);
   const std::shared_ptr<Executor> executor = loop->executor();

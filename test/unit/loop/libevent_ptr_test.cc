@@ -4,7 +4,7 @@
 
 namespace retryq::libevent_ptr_test {
 
-// A time that overflows is long ago: the loop would go round and round.
+// A time that overflows is in the past: the loop would spin.
 TEST(StartTimer, TreatsInfiniteAsACentury) {
   const EventBasePtr base(event_base_new());
   const EventPtr timer(evtimer_new(

@@ -8,14 +8,14 @@ using ::testing::AllOf;
 using ::testing::Ge;
 using ::testing::Le;
 
-// By so much the two clocks may drift apart, or be read apart, while a look is believed.
+// The tolerance for the drift of the two clocks, and for the time between reading them.
 constexpr absl::Duration kApart = absl::Milliseconds(100);
 
 TEST(SystemClock, ReadsBothClocksTogether) {
   const SystemClock clock;
   const absl::Duration begin = clock.SinceBoot();
   int looks = 0;
-  // For longer than the distance of the two is believed.
+  // Longer than the time for which the difference of the two clocks is cached.
   while (clock.SinceBoot() - begin < absl::Milliseconds(5)) {
     const absl::Duration boot_before = clock.SinceBoot();
     const absl::Time before = clock.Now();

@@ -31,7 +31,7 @@ TEST(WorkerPool, RunsSubmittedWorkInOrderOnItsThread) {
 
 TEST(WorkerPool, RunsAsManyTasksAtOnceAsItHasThreads) {
   constexpr int kThreads = 4;
-  std::latch all_running(kThreads);  // none gets through before all are there
+  std::latch all_running(kThreads);  // no thread continues before all have arrived
   std::latch all_done(kThreads);
   const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(kThreads).value();
   for (int i = 0; i < kThreads; ++i) {

@@ -21,7 +21,7 @@
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 
-// The spans of a client, as an exporter in memory receives them.
+// The spans of a client, received by an exporter in memory.
 
 namespace retryq::opentelemetry_tracer_test {
 
@@ -193,7 +193,7 @@ TEST_F(OpenTelemetry, KeepsTheContextThatAMessageHas) {
   EXPECT_EQ(messages[0]->properties.headers->FindString("traceparent"), kPublisher);
 }
 
-TEST_F(OpenTelemetry, TellsAPublishThatFails) {
+TEST_F(OpenTelemetry, ReportsAFailedPublish) {
   client_->Publish({.routing_key = "nowhere"});
   time_.Advance(absl::Seconds(1));
   const auto spans = Spans();
@@ -203,7 +203,7 @@ TEST_F(OpenTelemetry, TellsAPublishThatFails) {
 }
 
 // The active span while the handler runs is that of its attempt.
-TEST_F(OpenTelemetry, IsTheParentOfWhatAHandlerPublishes) {
+TEST_F(OpenTelemetry, IsTheParentOfPublishesOfAHandler) {
   Consume([&](const Delivery& delivery) {
     EXPECT_EQ(otel::trace::Tracer::GetCurrentSpan()->GetContext(), SpanOf(delivery)->GetContext());
     EXPECT_EQ(TraceparentOf(delivery), Hex(SpanOf(delivery)->GetContext()));
@@ -220,7 +220,7 @@ TEST_F(OpenTelemetry, IsTheParentOfWhatAHandlerPublishes) {
   EXPECT_EQ(published.GetParentSpanId(), handled.GetSpanId());
 }
 
-TEST_F(OpenTelemetry, IsTheParentOfWhatAThreadPublishes) {
+TEST_F(OpenTelemetry, IsTheParentOfPublishesOfAThread) {
   Consume(
       [&](const Delivery&) {
         return Outcome(client_->publisher().PublishAndWait({.routing_key = "orders.parked"}));

@@ -153,7 +153,7 @@ TEST_F(PrometheusMetricsTest, UsesSeconds) {
   EXPECT_THAT(text, HasSubstr(R"(retryq_in_flight{queue="orders"} 6)"));
 }
 
-// A routing key may be anything, and each would be a label for ever.
+// Routing keys are unlimited, and each would be a permanent label.
 TEST_F(PrometheusMetricsTest, HasNoLabelsForRoutingKeys) {
   for (const EventKind kind :
        {EventKind::kPublished, EventKind::kUnconfirmed, EventKind::kReturned}) {

@@ -16,7 +16,7 @@
 
 namespace retryq::testing {
 
-// A consumer that keeps what it gets.
+// A consumer that keeps its deliveries.
 class Inbox final : public SubscriptionListener {
  public:
   void OnSubscribed() override { ++subscribed; }
@@ -36,7 +36,7 @@ class Inbox final : public SubscriptionListener {
 
 class SimulatedRabbitMqTest : public ::testing::Test {
  protected:
-  // What a delay queue looks like that dead-letters to the default exchange.
+  // The declaration of a delay queue that dead-letters to the default exchange.
   static amqp::Table DelayArguments(std::int64_t ttl, std::int64_t expires,
                                     std::string_view type = "classic") {
     return {{"x-queue-type", type},
@@ -52,7 +52,7 @@ class SimulatedRabbitMqTest : public ::testing::Test {
     return arguments;
   }
 
-  // What the broker answers to it, a moment later.
+  // The broker's reply to it, a moment later.
   PublishResult Publish(std::string_view exchange, std::string_view routing_key,
                         std::string_view body = "body") {
     PublishResult answer;

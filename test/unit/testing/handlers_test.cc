@@ -11,7 +11,7 @@
 #include "retryq/testing/delivery.h"
 #include "support/simulated_world.h"
 
-// What tests of handlers need: deliveries and settlements without a broker, and handlers on threads
+// Tools for tests of handlers: deliveries and settlements without a broker, and handlers on threads
 // in simulated time.
 
 namespace retryq::testing::handlers_test {

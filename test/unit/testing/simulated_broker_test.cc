@@ -31,7 +31,7 @@ class SimulatedBrokerTest : public SimulatedRabbitMqTest {
 
   void Send(std::string_view body) { ASSERT_TRUE(rabbit_.Publish("", "work", {}, body)); }
 
-  // A publish whose answer is noted in `told_`, as the calls of the listener are.
+  // A publish whose result is recorded in `told_`, like the calls of the listener.
   void PublishAndTell(std::string_view body = "") {
     broker_.Publish(
         {.exchange = "", .routing_key = "work", .body = body}, [this](const PublishResult& result) {
@@ -177,7 +177,7 @@ TEST_F(SimulatedBrokerTest, ClosingASubscriptionHandlesItsLastAcksFirst) {
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-TEST_F(SimulatedBrokerTest, TellsAConsumerThatItsQueueIsDeleted) {
+TEST_F(SimulatedBrokerTest, NotifiesAConsumerThatItsQueueIsDeleted) {
   const auto subscription = Consume();
   rabbit_.DeleteQueue("work");
   time_.Advance(absl::Milliseconds(100));

@@ -1,4 +1,4 @@
-// What the simulated broker does of what real ones were measured to do; the numbers are those of
+// Checks that the simulated broker behaves like measured real ones; the numbers are those of
 // doc/rabbitmq_facts.md.
 
 #include "retryq/testing/simulated_rabbitmq.h"
@@ -154,7 +154,7 @@ TEST_F(SimulatedQueues, BlockAllMessagesBehind32UnroutableOnes) {  // 37
                                 {"x-overflow", "reject-publish"}});
     rabbit_.Bind(name, name);
     for (int i = 0; i < undeliverable; ++i) ASSERT_TRUE(rabbit_.Publish(name, "nobody"));
-    ASSERT_TRUE(rabbit_.Publish(name, "work", {.message_id = "innocent"}));
+    ASSERT_TRUE(rabbit_.Publish(name, "work", {.message_id = "unaffected"}));
     time_.Advance(absl::Seconds(5));
     EXPECT_EQ(rabbit_.Count("work"), undeliverable < 32 ? 1U : 0U);
     rabbit_.Purge("work");

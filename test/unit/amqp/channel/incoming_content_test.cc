@@ -109,7 +109,7 @@ TEST(IncomingContent, KeepsNothingOfThePreviousMessage) {
   EXPECT_EQ(content.OnBody("").value()->body, kBeginning);
 }
 
-TEST(IncomingContent, StartsAnewInMemoryThatIsUsedAgain) {
+TEST(IncomingContent, ReusesMemoryOfThePreviousMessage) {
   IncomingContent content;
   const auto receive = [&content] {
     content.Begin("", "");

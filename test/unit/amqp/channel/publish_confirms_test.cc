@@ -167,7 +167,7 @@ TEST_F(PublishConfirmsTest, CountsAnsweredPublishes) {
   EXPECT_EQ(confirms_.TakeAnswered(), 3U);
 }
 
-TEST_F(PublishConfirmsTest, CallsNothingOnceAbandonedEvenDuringAMultipleAck) {
+TEST_F(PublishConfirmsTest, CallsNoCallbackAfterItIsAbandonedEvenDuringAMultipleAck) {
   int calls = 0;
   for (int i = 0; i < 5; ++i) {
     confirms_.Add(PrintOf("x"), [&](const PublishResult&) {

@@ -6,13 +6,13 @@
 #include <cstddef>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// The sanitizers' own; not every compiler brings the header.
+// A function of the sanitizers; not every compiler has the header.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
 namespace retryq {
 
-// What this process has allocated and not freed.
+// The bytes that this process has allocated and not freed.
 inline std::size_t AllocatedBytes() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return __sanitizer_get_current_allocated_bytes();

@@ -347,7 +347,7 @@ TEST_F(ConnectionTls, ReportsThatNoCipherIsShared) {
   EXPECT_THAT(Failure(), HasSubstr("share no TLS version or cipher"));
 }
 
-TEST_F(ConnectionTls, ReportsWhatAServerAnswersThatDoesNotSpeakTls) {
+TEST_F(ConnectionTls, ReportsTheReplyOfAServerThatDoesNotSpeakTls) {
   // What RabbitMQ answers to whatever is not the protocol's name.
   EXPECT_THAT(FailureAt(Answers({"AMQP\0\0\x09\x01", 8})),
               HasSubstr("the server does not speak TLS: is it the port for plain AMQP?"));

@@ -148,7 +148,7 @@ TEST_F(HandshakeTest, ReportsAWrongPassword) {
   Said<method::ConnectionCloseOk>();
 }
 
-TEST_F(HandshakeTest, DoesNotTreatAHangUpAsARefusal) {
+TEST_F(HandshakeTest, DoesNotTreatAClosedConnectionAsARefusal) {
   EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));

@@ -67,7 +67,7 @@ inline std::vector<Violation> HandshakeViolations() {
        "method frame connection.tune on channel 7: the channel is not open"},
       {"TunesFramesTooSmallToUse", kTune,
        Say(0, ConnectionTune{.channel_max = 1, .frame_max = 4095}), kHangsUp, 0,
-       "wants frames of at most 4095 bytes"},
+       "accepts frames of at most 4095 bytes"},
       {"HangsUpDuringTheLogin", kTune, "", kHangsUp, 0, "closed the connection during the login",
        nullptr, true},
       {"StallsBeforeTune", kTune, "", kHangsUp, 0, kStalls},

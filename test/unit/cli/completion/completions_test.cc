@@ -85,8 +85,8 @@ TEST(Completions, RequireOneOfThreeShells) {
   EXPECT_THAT(ComplaintsIn(ParseCompletions({"bash", "zsh"})), HasSubstr("'zsh'"));
 }
 
-// Runs a shell with a script of its own language, and the command in $PATH. Returns the lines that
-// it prints.
+// Runs a shell with a script in the language of this shell, and the command in $PATH. Returns the
+// lines that it prints.
 Lines Printed(const std::string& shell, const std::string& script) {
   const testing::TemporaryDirectory files;
   files.Write("picture.svg", "");

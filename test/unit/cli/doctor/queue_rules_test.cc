@@ -121,7 +121,7 @@ TEST_F(QueueRules, NeedADeliveryLimitAboveTheRedeliveriesOfAWorker) {
   EXPECT_FALSE(is_low(4, {.max_attempts = 3}));
   EXPECT_TRUE(is_low(3, {.max_attempts = 3}));
   EXPECT_TRUE(is_low(4, {.max_attempts = 3, .count_redeliveries = CountRedeliveries::kNever}));
-  // Without a limit in one place, that of the other counts.
+  // If one of the two sets no limit, the limit of the other applies.
   Json queue = Under({{"delivery-limit", 5}}, "quorum");
   queue["arguments"] = {{"x-delivery-limit", -1}};
   EXPECT_EQ(Check(queue)[0].remedy, kWithoutPolicy + std::string("{\"delivery-limit\":5}'"));
@@ -218,7 +218,7 @@ TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
               ElementsAre(StartsWith("ok: ")));
 }
 
-// A message whose attempts are used up has come back through the default exchange, with the name of
+// A message whose attempts are used up has returned through the default exchange, with the name of
 // its queue as routing key.
 TEST_F(QueueRules, FollowTheRoutingKeyOfRejectedMessages) {
   const auto check = [this](const std::string& type, const std::string& key) {

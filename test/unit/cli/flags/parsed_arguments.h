@@ -21,14 +21,14 @@ inline Arguments Words(const std::string& line) {
   return words;
 }
 
-// Of arguments that must be right.
+// Returns the options of valid arguments.
 template <typename Options>
 Options OptionsIn(const Parsed<Options>& parsed) {
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   return parsed.ok() ? std::get<Options>(*parsed) : Options();
 }
 
-// About arguments that must be wrong.
+// Returns the errors about invalid arguments.
 template <typename Options>
 std::string ComplaintsIn(const Parsed<Options>& parsed) {
   EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);

@@ -1,4 +1,4 @@
-// What the flags of each subcommand refuse, and in which words.
+// The values that the flags of each subcommand refuse, and the errors.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

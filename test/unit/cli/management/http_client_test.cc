@@ -72,7 +72,7 @@ TEST_F(HttpClientTest, SendsThePathUnchangedAndIgnoresProxies) {
   EXPECT_THAT(server.requests()[0], StartsWith("GET /api/queues/%2F/.. HTTP/1.1\r\n"));
 }
 
-TEST_F(HttpClientTest, DropsRequestsThatAreOpenAtItsEnd) {
+TEST_F(HttpClientTest, DropsOpenRequestsWhenItIsDestroyed) {
   const CannedServer server(loop_, "");
   HttpClient(loop_, To(server)).Get("/api", [](const auto& /*reply*/) { FAIL(); });
   const std::unique_ptr<Timer> stop = loop_.After(absl::Milliseconds(20), [this] { loop_.Stop(); });

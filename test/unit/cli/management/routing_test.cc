@@ -66,7 +66,7 @@ TEST(RouteOf, MatchesHeadersAsTheBrokerDoes) {
   }
 }
 
-TEST(RouteOf, LeadsOnIfThatIsNotCertain) {
+TEST(RouteOf, AssumesAMatchThatCannotBeExcluded) {
   EXPECT_TRUE(Leads({{"type", "direct"}}, "k", "k"));
   EXPECT_FALSE(Leads({{"type", "direct"}}, "#", "k"));
   for (const char* type : {"fanout", "headers", "x-random"}) {

@@ -87,7 +87,7 @@ TEST(OutageOfConsumer, IsLikeTheSimulation) {
   EXPECT_EQ(consumer.parked(), 15U) << "attempts at 0, 1, 3, 7, 15 and 23 s";
   EXPECT_EQ(consumer.handled, consumer.arrived - 15U);
   EXPECT_EQ(consumer.waiting_at_outage_end, simulated->waiting_at_outage_end);
-  // Each message that arrives afterwards is called for once.
+  // Each message that arrives afterwards is handled by one call.
   EXPECT_EQ(consumer.calls, simulated->calls - (simulated->arrived - consumer.arrived));
 }
 

@@ -81,9 +81,8 @@ OutageReport Simulate(const OutageOptions& outage, const RetryOptions& retry,
   return report.value_or(OutageReport());
 }
 
-// Messages of the first half of the outage are called for at 0, 30 and 60 s of
-// their life, the others at 0 and 30 s: the last one, which arrives at 59.9 s,
-// at 89.9 s.
+// Messages of the first half of the outage are tried 0, 30 and 60 s after their arrival, the others
+// after 0 and 30 s: the last one, which arrives at 59.9 s, at 89.9 s.
 TEST(OutageSimulation, RecoversWithinOneDelayWithUnlimitedCapacity) {
   const OutageReport report = Simulate(Outage(absl::Minutes(1)), Fixed(absl::Seconds(30)));
   EXPECT_EQ(report.recovery, absl::Milliseconds(29'900));

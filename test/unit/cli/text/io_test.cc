@@ -160,7 +160,7 @@ TEST(UnreachableRemedy, FitsTheReason) {
         std::pair("h:1: its certificate (CN=x) expired on 1 May: renew it", "valid for its host"),
         std::pair("h:1: the server does not speak TLS", "port for TLS"),
         std::pair("h:1 offers the login mechanisms 'X': enable it in auth_mechanisms", "PLAIN in"),
-        std::pair("h:1 wants frames of at most 1 bytes: raise its frame_max", "in rabbitmq.conf"),
+        std::pair("h:1 accepts frames of at most 1 bytes: raise its frame_max", "in rabbitmq.conf"),
         std::pair("h:1 closed the connection; see the broker's log", "the broker's log"),
         std::pair("cannot resolve host 'h': no", "correct the host name"),
         std::pair("h:1 answers in HTTP and not in AMQP: is it a RabbitMQ?", "AMQP port")}) {

@@ -35,7 +35,7 @@ Delivery MakeDelivery(const MessageParts& parts = {}) {
           {.exchange = "shop", .routing_key = "order.placed"}};
 }
 
-// Fails if a name is there twice.
+// Fails if a name occurs twice.
 std::map<std::string, std::string> EnvironmentOf(const MessageFacts& message) {
   std::map<std::string, std::string> map;
   for (const std::string& variable : CommandEnvironment(message)) {
@@ -164,7 +164,7 @@ TEST(OutcomeOf, FollowsTheExitStatusAndTheLastLineOfStderr) {
     EXPECT_EQ(outcome.kind(), each.kind) << each.end.errors;
     EXPECT_EQ(outcome.status().message(), each.error);
     EXPECT_EQ(outcome.delay(), each.delay);
-    // The library takes other codes for permanent.
+    // For the library, other codes are permanent.
     if (each.kind == Kind::kByStatus && !outcome.status().ok()) {
       EXPECT_TRUE(absl::IsUnknown(outcome.status()));
     }
@@ -203,7 +203,7 @@ class CommandTest : public ::testing::Test {
 
 class CommandPoolTest : public CommandTest {
  protected:
-  // The command runs until there is the file "go".
+  // The command runs until the file "go" exists.
   CommandPoolTest() {
     const std::string script =
         "echo started; until test -e '" + directory_.File("go") + "'; do sleep 0.01; done";
@@ -211,7 +211,7 @@ class CommandPoolTest : public CommandTest {
                   [](Availability::State, const std::string&) {});
   }
 
-  // Returns whether its command has begun, as the settlement is told.
+  // Returns whether its command has begun, as reported by Settlement::SetBegun.
   std::shared_ptr<std::atomic<bool>> Give(std::string_view body,
                                           const std::shared_ptr<Delivery::Source>& source) {
     auto begun = std::make_shared<std::atomic<bool>>(true);

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Programs are shells that read line after line; `$id` and `$line` are what they have got.
+// Programs are shells that read line after line; `$line` is the line, and `$id` its id.
 std::string ForEach(const std::string& script) {
   return "while IFS= read -r line; do id=${line#*:}; id=${id%%,*}; " + script + "; done";
 }
@@ -86,7 +86,7 @@ class LinesPoolTest : public ::testing::Test {
         }));
   }
 
-  // Waits until so many are settled.
+  // Waits until this number of messages is settled.
   void Settled(std::size_t count) {
     Until([&] { return order_.size() >= count; });
   }

@@ -100,7 +100,7 @@ TEST(WorkMetrics, ShowThatProgramsHandleNothingAndHowOftenTheyEnd) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
 }
 
-// Such messages stay unacked, and in the end no others are delivered.
+// Messages like this one stay unacked, until no others can be delivered.
 TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
@@ -118,7 +118,7 @@ TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
   }
 }
 
-// Else one such message would make each worker of its queue unhealthy for ever.
+// Otherwise one message like this would make each worker of its queue unhealthy forever.
 TEST(WorkMetrics, HaveNoTroubleIfOneBodyIsTooLarge) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});

@@ -10,7 +10,7 @@
 
 #include "support/scripted_test.h"
 
-// How consumers and publishes end, in simulated time.
+// Stopping consumers and publishes, in simulated time.
 
 namespace retryq::client_stop_test {
 
@@ -34,7 +34,7 @@ class ClientStopTest : public testing::ScriptedTest {
     broker_.subscriber->OnSubscribed();
   }
 
-  // Keeps what its handler has to settle.
+  // Keeps the settlements of its handler.
   void ConsumeOpen() {
     Consume(AsyncHandler(
         [this](const Delivery&, Settlement settlement) { open_ = std::move(settlement); }));
@@ -283,7 +283,7 @@ TEST_F(ClientDrainTest, RefusesCallsFromItsDeadlineOn) {
   EXPECT_TRUE(absl::IsCancelled(answers_[0])) << answers_[0];
 }
 
-TEST_F(ClientDrainTest, WithoutTimeStillCloses) {
+TEST_F(ClientDrainTest, ClosesEvenWithoutTime) {
   ConsumeOpen();
   Deliver();
   DrainClient(-absl::InfiniteDuration());
@@ -293,7 +293,7 @@ TEST_F(ClientDrainTest, WithoutTimeStillCloses) {
   EXPECT_TRUE(broker_.closed);
 }
 
-TEST_F(ClientDrainTest, CallsNothingBackFromInside) {
+TEST_F(ClientDrainTest, CallsNoCallbackBeforeItReturns) {
   broker_.Ready();
   bool answered = false;
   client_->Declare({.name = "orders"}, [&](const absl::Status&) { answered = true; });
@@ -375,7 +375,7 @@ class SimulatedLoop final : public EventLoop {
 class LoopStopTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    broker_.version = "4.3.6";  // which does not count what is requeued
+    broker_.version = "4.3.6";  // which does not count requeued messages
     consumer_ =
         client_.Consume({.queue = "orders"}, [this](const Delivery&, Settlement settlement) {
           const auto open = std::make_shared<Settlement>(std::move(settlement));
@@ -404,7 +404,7 @@ class LoopStopTest : public ::testing::Test {
     time_.Advance(time);
     Settle();
   }
-  // Runs what was posted and what is due.
+  // Runs posted work and due timers.
   void Settle() {
     for (int i = 0; i < 10; ++i) {
       loop_.executor()->Post([this] { loop_.Stop(); });
@@ -412,7 +412,7 @@ class LoopStopTest : public ::testing::Test {
       time_.RunReady();
     }
   }
-  // After the publishes that were open were given up.
+  // After the open publishes have failed.
   void ExpectStopped() {
     ASSERT_FALSE(answers_.empty());
     EXPECT_TRUE(absl::IsUnavailable(answers_.back())) << answers_.back();
@@ -442,8 +442,8 @@ TEST_F(LoopStopTest, AnswersUnconfirmedPublishesAfterThreeSeconds) {
   ExpectStopped();
 }
 
-// The broker answers nothing. The consumer waits for the answer to its cancel, and nine seconds
-// longer if copies could become duplicates. A publish that was given up cannot.
+// The broker does not reply. The consumer waits for the reply to its cancel, and nine seconds
+// longer if copies could become duplicates. An abandoned publish cannot become one.
 TEST_F(LoopStopTest, DoesNotWaitLongerForAbandonedPublishes) {
   broker_.ends_subscriptions = false;
   Deliver();

@@ -16,8 +16,8 @@
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
-// The client's parts that need no connection: consumers and publishes on a
-// broker that the test plays.
+// The parts of the client that need no connection: consumers and publishes on a broker that the
+// test controls.
 
 namespace retryq::client_test {
 
@@ -27,11 +27,11 @@ using testing::MakeMessage;
 using testing::RecordedEvents;
 using testing::ScriptedBroker;
 
-// The client takes its time from a real loop; only the broker's answers are
-// timed by hand, and nothing here waits.
+// The client gets the time from a real loop; the test only times the broker's replies, and never
+// waits.
 class ClientTest : public ::testing::Test {
  protected:
-  // Answers what the client has asked, until it asks no more.
+  // Answers the requests of the client until there are no more.
   void Settle() {
     for (int i = 0; i < 10; ++i) {
       broker_time_.RunReady();
@@ -39,7 +39,7 @@ class ClientTest : public ::testing::Test {
     }
   }
 
-  // One turn of the loop: whatever was posted to it or is due.
+  // One turn of the loop: runs posted work and due timers.
   void RunPosted() {
     loop_.executor()->Post([this] { loop_.Stop(); });
     result_ = loop_.Run();
@@ -130,14 +130,14 @@ TEST_F(ClientTest, DrainingRequeuesDeliveriesThatWaitForAThread) {
   Deliver(2);
   started.get_future().wait();
   loop_.Drain();
-  Settle();  // from here on nothing more is handled
+  Settle();  // from here on no message is handled
   finish.set_value();
   while (!broker_.closed) Settle();
   EXPECT_THAT(broker_.acked, ElementsAre(1));
   EXPECT_THAT(broker_.requeued, ElementsAre(2));
 }
 
-// What a handler waits for comes from the loop that destroys its consumer.
+// A handler waits for a result of the loop that destroys its consumer.
 TEST_F(ClientTest, DestroyingAConsumerAnswersPendingCallsOfItsHandlers) {
   enum class WaitsFor { kPublish, kDeclare, kPosted };
   for (const WaitsFor what : {WaitsFor::kPublish, WaitsFor::kDeclare, WaitsFor::kPosted}) {
@@ -176,7 +176,7 @@ TEST_F(ClientTest, DestroyingAConsumerAnswersPendingCallsOfItsHandlers) {
   }
 }
 
-// Which the loop cannot wait for for ever, while it stands still.
+// The loop cannot wait forever for this handler, because it is blocked meanwhile.
 TEST_F(ClientTest, LeavesAnUnfinishedHandlerToTheLoop) {
   struct Shared {  // with a handler that outlives the test's variables
     std::promise<void> begun;

@@ -24,7 +24,7 @@ using ::testing::SizeIs;
 
 const absl::Status kDown = absl::UnavailableError("the bank is down");
 
-// Does what the test says.
+// The handler, which the test controls.
 class Watcher final : public Observer {
  public:
   void OnEvent(const Event& event) override {
@@ -109,7 +109,7 @@ TEST_P(ConsumerBreaker, OpensProbesAndClosesAndLosesNothing) {
   EXPECT_EQ(opened.queue, "work");
   EXPECT_THAT(opened.error, HasSubstr("the bank is down"));
   EXPECT_EQ(opened.delay, absl::Seconds(30));
-  // All is ready in its queue, for others.
+  // All messages are ready in their queue, for other consumers.
   EXPECT_EQ(rabbit_.Count("work"), 500U);
 
   // One call for each pause.
@@ -140,7 +140,7 @@ TEST_P(ConsumerBreaker, CountsNoAttemptForMessagesReturnedUnstarted) {
     if (event.kind == EventKind::kHandled) attempts += *event.attempt;
   };
   ExpectAllHandledOnce();
-  // All failures that messages bring along are calls that failed.
+  // All failures that messages carry are failed calls.
   EXPECT_EQ(attempts, static_cast<std::uint64_t>(failed_calls));
 }
 
@@ -232,7 +232,7 @@ TEST_P(ConsumerBreaker, StaysPausedByItsCallerRegardlessOfTheBreaker) {
   ExpectAllHandledOnce();
 }
 
-TEST_P(ConsumerBreaker, DrainsWhileItIsOpenAndDoesNothingAfter) {
+TEST_P(ConsumerBreaker, DrainsWhileItIsOpenAndDoesNothingAfterwards) {
   Consumer& consumer = Consume(Options(), Handles());
   SendMany(100);
   time_.Advance(absl::Seconds(5));

@@ -12,7 +12,7 @@
 #include "support/scripted_broker.h"
 #include "support/simulated_world.h"
 
-// One consumer: its options, pauses, and how it begins and fails, on a RabbitMQ in memory.
+// One consumer: its options, pauses, start and failure, on a RabbitMQ in memory.
 
 namespace retryq::consumer_test {
 
@@ -93,7 +93,7 @@ TEST_F(ConsumerTest, LeavesRequeuedMessagesToOthersWhileItIsPaused) {
   Consume({.queue = "work"}, Counts());
   time_.Advance(absl::Minutes(1));
   EXPECT_EQ(calls_, 7);
-  // An asynchronous handler keeps what it has begun, and decides on it.
+  // An asynchronous handler keeps the messages that it has, and settles them.
   for (Settlement& settlement : std::exchange(open, {})) {
     std::move(settlement).Settle(Outcome::Requeue());
   }

@@ -45,7 +45,7 @@ class Shelf final : public Executor {
   std::vector<Work> works_;
 };
 
-// Gives each piece of work a thread of its own.
+// Runs each piece of work on its own thread.
 class Threads final : public Executor {
  public:
   ~Threads() override { Join(); }
@@ -106,7 +106,7 @@ class CoroutineTest : public testing::SimulatedTest {
   Consumer consumer_;
 };
 
-TEST_F(CoroutineTest, SettlesWithWhatItReturns) {
+TEST_F(CoroutineTest, SettlesWithItsReturnedOutcome) {
   Consume([](Delivery order) -> Task<Outcome> {
     EXPECT_EQ(order.body(), "paper");
     co_return absl::OkStatus();
@@ -207,7 +207,7 @@ TEST_F(CoroutineTest, MayDestroyItsConsumer) {
   Consume([this](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     consumer_ = {};
-    EXPECT_EQ(living_.load(), 1);  // what runs lives
+    EXPECT_EQ(living_.load(), 1);  // a running coroutine is not destroyed
     co_await Delay(time_, absl::Hours(1));
     ADD_FAILURE();
     co_return absl::OkStatus();
@@ -265,7 +265,7 @@ TEST_F(CoroutineTest, EndsWhenItsDeliveryIsAbandoned) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
-// Else each lost connection would leave more of them.
+// Otherwise more of them would remain after each lost connection.
 TEST_F(CoroutineTest, EndsAtTheNextDeliveryIfItsOwnIsAbandoned) {
   Consume([this](const Delivery&) -> Task<Outcome> {
     const Living living(living_);

@@ -6,7 +6,7 @@
 
 #include "support/scripted_test.h"
 
-// Work queues that a client declares, in simulated time and on a broker that the test plays.
+// Work queues that a client declares, in simulated time and on a broker that the test controls.
 
 namespace retryq::declare_test {
 
@@ -30,7 +30,7 @@ class DeclareTest : public testing::ScriptedTest {
   }
   std::string Message() { return std::string(Answer().message()); }
 
-  // How all declares of queues that are not passive are answered.
+  // The reply to all declares of queues that are not passive.
   void Refuse(absl::Status with) {
     broker_.on_declare = [with = std::move(with)](const QueueDeclaration& queue) {
       return queue.passive ? absl::NotFoundError("no queue") : with;

@@ -23,7 +23,7 @@ class EventFigures : public testing::SimulatedTest {
     return process_.Consume(options, std::move(handler));
   }
 
-  // Settles when told to.
+  // The handler settles when the test calls it.
   void ConsumeSlowly() {
     process_.Consume({.queue = "orders"}, [this](const Delivery&, Settlement settlement) {
       open_.push_back(std::move(settlement));

@@ -1,5 +1,5 @@
-// Consumers that feed each other: several queues behind one exchange, and dead-letter exchanges
-// that lead back, in a simulated RabbitMQ. However they are put together, it ends.
+// Consumers that send each other messages: several queues bound to one exchange, and dead-letter
+// exchanges that return messages, in a simulated RabbitMQ. In every combination the messages end.
 
 #include <gmock/gmock.h>
 
@@ -135,9 +135,9 @@ TEST(FeedingConsumers, KeepAttemptsOfMessagesReturnedByAnotherQueue) {
   EXPECT_EQ(world.rabbit_.Count("billing.parked"), 1U);
 }
 
-// Each parks into the other's work queue, which is a mistake. The message stays, and its copies are
-// few.
-TEST(FeedingConsumers, ParkCalmlyIfTheParkedQueueLeadsBack) {
+// Each parks into the other's work queue, which is a mistake. The message stays, and only few
+// copies are published.
+TEST(FeedingConsumers, ParkOncePerSecondIfTheParkedQueueDeadLettersToTheWorkQueue) {
   FeedingConsumers world;
   world.DeclareQueue("billing");
   world.DeclareQueue("mail");
@@ -159,7 +159,7 @@ TEST(FeedingConsumers, ParkCalmlyIfTheParkedQueueLeadsBack) {
   EXPECT_GE(world.events_.Count(EventKind::kParked) - before, 50U);
 }
 
-// Some of three queues and two clients, whatever their policies are.
+// Random sets of three queues and two clients, with random policies.
 TEST(FeedingConsumers, EndInEveryRandomCombination) {
   constexpr std::uint64_t kQueues = 3;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

@@ -21,8 +21,8 @@
 #include "retryq/retryq.h"
 #include "support/simulated_world.h"
 
-// The lines that a program writes first compile as they come to mind. Lines that must not compile
-// are in test/lints/refused.txt.
+// The lines that a new user writes first compile. Lines that must not compile are in
+// test/lints/refused.txt.
 
 namespace retryq::first_lines_test {
 

@@ -18,7 +18,7 @@
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 
-// The hooks of a tracer, on every way that a message can take.
+// The hooks of a tracer, on every path of a message.
 
 namespace retryq::tracing_test {
 
@@ -31,7 +31,7 @@ void Call(const Function function, Arguments&... arguments) {
   if (function != nullptr) function(arguments...);
 }
 
-// Notes each call in a word or two.
+// Records each call in a word or two.
 class Notes final : public Tracer {
  public:
   class Attempt final : public AttemptTrace {
@@ -149,7 +149,7 @@ class Tracing : public ::testing::Test {
     consumer_ = client_->Consume(std::move(options), std::move(handler)).value();
     time_.Advance(absl::Seconds(1));
   }
-  // Answers with these outcomes, one after the other.
+  // Returns these outcomes, one after the other.
   void ConsumeWith(std::vector<Outcome> outcomes, ConsumerOptions options = {}) {
     Consume(
         [this, outcomes = std::move(outcomes), next = 0U](const Delivery& delivery) mutable {
@@ -235,7 +235,7 @@ TEST_F(Tracing, FollowsMessagesThatAreDroppedOrRequeued) {
   EXPECT_THAT(notes_.all, ElementsAre("attempt 0", "end requeued 0", "attempt 0", "end acked 0"));
 }
 
-// A delay of several delay queues: the consumer passes the message on without an attempt.
+// A delay of several delay queues: the consumer forwards the message without an attempt.
 TEST_F(Tracing, KeepsTheLastAttemptOfAMessageThatIsForwarded) {
   ConsumeWith(
       {Outcome::RetryAfter(absl::Seconds(77), absl::UnavailableError("down")), Outcome::Ok()});
@@ -247,7 +247,7 @@ TEST_F(Tracing, KeepsTheLastAttemptOfAMessageThatIsForwarded) {
   EXPECT_THAT(last_, ElementsAre("", "attempt-0"));
 }
 
-TEST_F(Tracing, TellsAnAttemptThatIsAbandoned) {
+TEST_F(Tracing, ReportsAnAbandonedAttempt) {
   std::vector<Settlement> open;
   Consume([&](Delivery, Settlement settlement) { open.push_back(std::move(settlement)); });
   Publish();
@@ -315,7 +315,7 @@ TEST_F(Tracing, TakesTheContextOfAPublisherOnAnotherThread) {
                                       "publish OK", "end acked 0"));
 }
 
-TEST_F(Tracing, TellsAPublishWhoseClientIsDestroyed) {
+TEST_F(Tracing, ReportsAPublishWhoseClientIsDestroyed) {
   broker_.SetReachable(false);
   client_->Publish({.routing_key = "orders"});
   client_.reset();
@@ -347,7 +347,7 @@ TEST_F(Tracing, RefusesHeadersThatOthersHaveSet) {
   EXPECT_THAT(last_, ElementsAre("", "attempt-0"));
 }
 
-TEST_F(Tracing, HasNoHeadersForACopyThatReturnsAsItCame) {
+TEST_F(Tracing, AddsNoHeadersToAnUnchangedCopy) {
   rabbit_.DeclareQueue("old", {{"x-queue-type", "quorum"}});
   consumer_ = client_
                   ->Consume({.queue = "old"},
@@ -410,7 +410,7 @@ TEST_F(Tracing, MayDestroyTheClientWhenAPublishBegins) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
-// Consumers that outlive their client end their attempts, and begin no others.
+// Consumers that outlive their client end their attempts, and begin no new ones.
 TEST_F(Tracing, EndsWithTheClient) {
   ConsumeWith({absl::UnavailableError("down"), Outcome::Ok()});
   notes_.on_end = [this] { client_.reset(); };

@@ -59,7 +59,7 @@ class DelayQueuesTest : public ::testing::Test, public testing::ScriptedBroker, 
   }
   void AnswerOk(std::uint32_t messages = 0) { Answer(DeclareOk{.message_count = messages}); }
 
-  // Leads to a lease, its second declares sent now; `is_hashed`: on the hashed name.
+  // Acquires a lease whose second declares are sent now; `is_hashed`: under the hashed name.
   Lease Grant(const DelayRoute& route = kRoute, bool is_hashed = false) {
     std::optional<Lease> lease;
     queues_->Acquire(route, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
@@ -70,7 +70,7 @@ class DelayQueuesTest : public ::testing::Test, public testing::ScriptedBroker, 
     return lease.value_or(Lease());
   }
 
-  // Keeps what `Acquire` brings.
+  // Keeps the result of `Acquire`.
   std::function<void(absl::StatusOr<Lease>)> Keep() {
     return [this](absl::StatusOr<Lease> lease) { acquired_.push_back(std::move(lease)); };
   }

@@ -1,4 +1,4 @@
-// Under which name a delay queue is to be had, and what is said where it is not.
+// The name under which a delay queue is used, and the error if there is none.
 
 #include <gmock/gmock.h>
 
@@ -48,7 +48,7 @@ TEST_F(DelayQueuesNamingTest, KeepTheHashedNameAfterItsLeaseEndsAndAfterALostCon
                                    "lapsed " + name, "declared " + name, "declared " + name));
 }
 
-// Its declare is answered, then there is nothing to bind.
+// Its declare is answered, but it is gone before the binding.
 TEST_F(DelayQueuesNamingTest, RepeatADeclareAfterNotFound) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::NotFoundError("no queue 'retry.1000'"));
@@ -89,7 +89,7 @@ TEST_F(DelayQueuesNamingTest, KeepThePlainNameIfOnlyTheNetworkHung) {
   AnswerOk();  // the plain one, late, but before the hashed one
   ASSERT_EQ(declares_.size(), 2U);
   EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
-  AnswerOk();  // the hashed one: of no interest
+  AnswerOk();  // the hashed one, which is ignored
   AnswerOk();
   ASSERT_EQ(acquired_.size(), 1U);
   EXPECT_EQ(*acquired_[0]->name, "retry.1000");

@@ -42,7 +42,7 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
     Use(kQuorum);
   }
 
-  // One answer grants a lease, of use a second later.
+  // One answer grants a lease, which is usable a second later.
   Lease GrantQuorum() {
     std::optional<Lease> lease;
     queues_->Acquire(kRoute, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });

@@ -94,7 +94,7 @@ TEST_F(DelayQueuesTest, WaitForTheRenewalOnceTheWindowHasClosed) {
 
 TEST_F(DelayQueuesTest, RenewByOneDeclareWhileTheLeaseStillCovers) {
   const Lease lease = Grant();
-  // No message waits, nobody publishes: the renewal at half the window ends the series.
+  // No message waits and none is published: the renewal at half the window is the last one.
   time_.Advance(kWindow / 2);
   AnswerOk();
   time_.Advance(kCoverage - absl::Milliseconds(1));
@@ -105,7 +105,7 @@ TEST_F(DelayQueuesTest, RenewByOneDeclareWhileTheLeaseStillCovers) {
   EXPECT_TRUE(queues_->Covers(lease));
 }
 
-// It goes on a channel of its own, and may come after the declares that were sent after it.
+// The publish uses a separate channel, and may arrive after declares that were sent later.
 TEST_F(DelayQueuesTest, RenewOnceMoreForAPublishThatTheDeclaresMayHaveOvertaken) {
   Grant();
   time_.Advance(kWindow / 2 - absl::Milliseconds(1));

@@ -1,4 +1,4 @@
-// Delay queues that somebody else has made, and full ones.
+// Delay queues that another user has declared, and full delay queues.
 
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 

@@ -20,7 +20,7 @@ std::string HashedName(const DelayRoute& route, const DelayQueueOptions& options
   return DelayQueueDeclaration(route, options, NameFamily::kHashed).queue.name;
 }
 
-// These are on brokers: no version may change them.
+// Brokers have queues with these names: no version may change them.
 TEST(DelayQueueName, HashesTheArgumentsStably) {
   EXPECT_EQ(HashedName(kSecond), "retry.1000.6bfed81f");
   EXPECT_EQ(HashedName({.ttl = absl::Seconds(1)}), "retry.1000.4a9b4d44");
@@ -51,12 +51,13 @@ TEST(DelayQueueName, OfAQuorumQueueEndsWithItsSlot) {
         .queue.name;
   };
   EXPECT_EQ(name(NameFamily::kPlain, 6, 2), "retry.1000.q2");
-  // No stamp in the hash: quorum names stay in the broker's memory for ever, and must be few.
+  // The hash does not include the stamp: names of quorum queues stay in the broker's memory
+  // forever, so there must be few.
   EXPECT_EQ(name(NameFamily::kHashed, 6, 2), name(NameFamily::kHashed, 10, 2));
   EXPECT_THAT(name(NameFamily::kHashed, 6, 2), MatchesRegex("retry\\.1000\\.[0-9a-f]*\\.q2"));
 }
 
-// F37: a quorum delay queue that is shared is held up, for all, by one work queue that is gone.
+// F37: a deleted work queue blocks a shared quorum delay queue for all work queues.
 TEST(DelayQueueName, OfAQuorumQueueContainsItsOwner) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   const auto name = [](DelayRoute route, const DelayQueueOptions& options) {
@@ -79,8 +80,8 @@ TEST(DelayQueueName, OfAQuorumQueueContainsItsOwner) {
   EXPECT_EQ(name({}, quorum), "retry.1000.q0");
 }
 
-// F63: a quorum queue of RabbitMQ 4 lets out what has a higher priority first, however late others
-// are.
+// F63: a quorum queue of RabbitMQ 4 releases messages of a higher priority first, however late the
+// others are.
 TEST(DelayQueueName, SeparatesThePrioritiesOfAQuorumQueueAsTheBrokerDoes) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   const auto name = [&](std::optional<std::uint8_t> priority, std::string_view version,
@@ -111,7 +112,7 @@ TEST(DelayQueueName, SeparatesThePrioritiesOfAQuorumQueueAsTheBrokerDoes) {
             std::nullopt);
 }
 
-// These are on brokers, too.
+// Brokers have queues with these names too.
 TEST(DelayQueueName, HashesAWorkQueueNameThatIsTooLongOrAmbiguous) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   const auto name = [&](const std::string& owner) {
@@ -133,7 +134,7 @@ TEST(DelayQueueName, HashesAWorkQueueNameThatIsTooLongOrAmbiguous) {
   EXPECT_NE(name(std::string(room + 1, 'x')), name(std::string(room + 2, 'x')));
 }
 
-// What cannot be delivered to one destination must not be in the way of another one (F37).
+// Undeliverable messages of one destination must not block those of another (F37).
 TEST(DelayQueueName, DistinguishesDestinationsBehindAnExchange) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   std::set<std::string> names;

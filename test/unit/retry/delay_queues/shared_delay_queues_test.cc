@@ -1,4 +1,4 @@
-// How many delay queues many work queues need, in a simulated RabbitMQ.
+// The number of delay queues of many work queues, in a simulated RabbitMQ.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 class DelayQueuesBeside : public testing::SimulatedTest {
  protected:
   DelayQueuesBeside() {
-    rabbit_.DeclareQueue("innocent", {{"x-queue-type", "quorum"}});
+    rabbit_.DeclareQueue("unaffected", {{"x-queue-type", "quorum"}});
     time_.Advance(absl::Seconds(10));
   }
 
@@ -33,7 +33,7 @@ class DelayQueuesBeside : public testing::SimulatedTest {
   }
 
   void Consume() {
-    now_->Consume({.queue = "innocent", .retry = {.backoff = {.base = absl::Seconds(5)}}},
+    now_->Consume({.queue = "unaffected", .retry = {.backoff = {.base = absl::Seconds(5)}}},
                   [this](const Delivery& delivery) -> Outcome {
                     if (delivery.attempt() == 0) return absl::UnavailableError("down");
                     ++handled_;
@@ -47,25 +47,25 @@ class DelayQueuesBeside : public testing::SimulatedTest {
 
 TEST_F(DelayQueuesBeside, BelongToTheTargetOfADelayedPublish) {
   rabbit_.DeclareExchange("work", "fanout");
-  rabbit_.Bind("work", "innocent");
+  rabbit_.Bind("work", "unaffected");
   Use({.queue_type = QueueType::kQuorum});
   const PublishOptions in_a_second{.delay = absl::Seconds(1)};
   int published = 0;
   const auto count = [&published](const absl::Status& status) { published += status.ok() ? 1 : 0; };
-  now_->client->Publish({.routing_key = "innocent"}, in_a_second, count);
+  now_->client->Publish({.routing_key = "unaffected"}, in_a_second, count);
   now_->client->Publish({.exchange = "work", .routing_key = "any"}, in_a_second, count);
   time_.Advance(absl::Seconds(10));
   EXPECT_EQ(published, 2);
-  EXPECT_EQ(rabbit_.Count("innocent"), 2U);
+  EXPECT_EQ(rabbit_.Count("unaffected"), 2U);
   EXPECT_THAT(DelayQueueNames(),
-              ElementsAre("retry.1000.exchange.work.key.any", "retry.1000.innocent"));
+              ElementsAre("retry.1000.exchange.work.key.any", "retry.1000.unaffected"));
 }
 
-// As a routing key that has become a dead end holds up what has the same key (F37).
+// A routing key without a queue blocks messages with the same key (F37).
 TEST_F(DelayQueuesBeside, OfAnExchangeServeOneRoutingKeyEach) {
   rabbit_.DeclareExchange("work", "topic");
   rabbit_.DeclareQueue("gone");
-  rabbit_.Bind("work", "innocent", "fine");
+  rabbit_.Bind("work", "unaffected", "fine");
   rabbit_.Bind("work", "gone", "gone");
   Use({.queue_type = QueueType::kQuorum});
   const PublishOptions in_a_second{.delay = absl::Seconds(1)};
@@ -79,13 +79,13 @@ TEST_F(DelayQueuesBeside, OfAnExchangeServeOneRoutingKeyEach) {
   time_.Advance(absl::Seconds(5));
   publish("fine");
   time_.Advance(absl::Seconds(5));
-  EXPECT_EQ(rabbit_.Count("innocent"), 1U);
+  EXPECT_EQ(rabbit_.Count("unaffected"), 1U);
 }
 
-// Names of quorum queues stay in the broker's memory for ever (F7).
+// Names of quorum queues stay in the broker's memory forever (F7).
 TEST_F(DelayQueuesBeside, OfAnExchangeServeALimitedNumberOfRoutingKeys) {
   rabbit_.DeclareExchange("work", "fanout");
-  rabbit_.Bind("work", "innocent");
+  rabbit_.Bind("work", "unaffected");
   Use({.queue_type = QueueType::kQuorum});
   const auto publish = [&](int key, const PublishOptions& options) {
     absl::Status published = absl::UnknownError("no answer");
@@ -104,11 +104,11 @@ TEST_F(DelayQueuesBeside, OfAnExchangeServeALimitedNumberOfRoutingKeys) {
   EXPECT_EQ(publish(256, {}), absl::OkStatus());
 }
 
-// What an older client has left in shared queues.
+// Messages that an older client has left in shared queues.
 TEST_F(DelayQueuesBeside, LetMessagesInSharedQueuesReturnByThemselves) {
   Use({.queue_type = QueueType::kQuorum, .share = true});
   Consume();
-  for (int i = 0; i < 10; ++i) rabbit_.Publish("", "innocent");
+  for (int i = 0; i < 10; ++i) rabbit_.Publish("", "unaffected");
   time_.Advance(absl::Seconds(4));
   Kill(*now_);
   Use({.queue_type = QueueType::kQuorum});

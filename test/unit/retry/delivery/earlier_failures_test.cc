@@ -24,7 +24,7 @@ std::uint64_t EarlierFailures(const amqp::Message& message, const RetryOptions& 
   return ReadFactsOf(message, {.queue = "orders", .retry = options}).history.failures;
 }
 
-// What a message with these headers brings to the queue "orders".
+// The number of failures of a message with these headers in the queue "orders".
 std::uint64_t Failures(const amqp::Table& headers, std::vector<std::string> counts) {
   const auto message = MakeMessage({.headers = headers});
   return EarlierFailures(*message, {.earlier_counts = std::move(counts)});
@@ -89,9 +89,9 @@ TEST(EarlierFailures, FollowTheLongestKeyThatStartsThePath) {
                                {"a.b", five},
                                {"a", amqp::Table{{"b", amqp::Table{{"n", 6_i64}}}}}};
   EXPECT_EQ(Failures(headers, {"a.b.n"}), 5U);
-  // There is no way back from it.
+  // A path cannot leave a nested table.
   EXPECT_EQ(Failures({{"a", amqp::Table{{"b.n", 4_i64}}}, {"a.b", amqp::Table{}}}, {"a.b.n"}), 0U);
-  // What is no table leads nowhere.
+  // A path ends at a value that is not a table.
   EXPECT_EQ(Failures({{"a", amqp::Table{{"b.n", 4_i64}}}, {"a.b", 7_i64}}, {"a.b.n"}), 4U);
 }
 
@@ -123,7 +123,7 @@ TEST(EarlierFailures, AreFoundUpToTheDepthOfDecodedTables) {
   EXPECT_EQ(EarlierFailures(*message, {.earlier_counts = {path}}), 0U);
 }
 
-// Deaths are those that the broker has written, and no others.
+// Only `x-death` entries of the broker count.
 TEST(EarlierFailures, DoNotCountDeathsInsideOfOtherHeaders) {
   EXPECT_EQ(Failures({{"kept", Deaths({Death("orders", "rejected", 3)})}}, {"kept.x-death"}), 0U);
 }

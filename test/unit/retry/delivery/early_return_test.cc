@@ -14,7 +14,7 @@ using testing::ReadHistory;
 
 const absl::Time kDue = absl::FromUnixSeconds(1'800'000'000);
 
-// A message that comes back from `retry.60000`, so long before it is due.
+// A message that returns from `retry.60000` this long before it is due.
 std::optional<EarlyReturn> Find(absl::Duration early, const char* reason = "expired",
                                 absl::Duration remaining = absl::ZeroDuration(),
                                 const char* queue = "retry.60000") {
@@ -76,7 +76,7 @@ TEST(EarlyReturn, NamesTheQueueTheReasonAndTheRemedy) {
                     HasSubstr("list_operator_policies"), HasSubstr("clocks")));
   EXPECT_THAT(why(absl::Milliseconds(1), "maxlen"), HasSubstr("limited in length"));
   EXPECT_THAT(why(absl::Milliseconds(1), "delivery_limit"),
-              AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
+              AllOf(HasSubstr("'retry.60000'"), HasSubstr("read more often"),
                     HasSubstr("delivery-limit -1")));
 }
 

@@ -36,7 +36,7 @@ amqp::Table FullHistory() {
 
 constexpr char kMadeId[] = "00112233445566778899aabbccddeeff";
 
-// As the copy comes back: through the default exchange, by the queue's name.
+// The copy returns through the default exchange, with the queue's name as routing key.
 amqp::MessagePtr Returned(amqp::Table headers) {
   return MakeMessage({.exchange = "", .routing_key = "orders", .headers = std::move(headers)});
 }
@@ -63,7 +63,7 @@ TEST(History, IsMissingIfThereIsNothingToRead) {
   EXPECT_TRUE(HasHistory(*left_out));
 }
 
-// Of a message with these headers nothing is known, except for this id.
+// A message with these headers has no history, except for this id.
 void ExpectFresh(const amqp::Table& headers, const std::string& queue = "orders",
                  std::string_view id = "") {
   const auto message = Returned(headers);
@@ -178,7 +178,7 @@ TEST(ReadHistory, IgnoresNamesThatAreTooLongForAmqp) {
   EXPECT_EQ(ReadHistory(*message, "orders").id, "");
 }
 
-// An application may have headers of such names: what is not all there is not ours.
+// An application may use headers with these names: an incomplete set is not retryq's.
 TEST(ReadHistory, TrustsAllHeadersOfACopyOrNone) {
   const amqp::Table whole = FullHistory();
   for (const char* name : {"x-retry-count", "x-retry-queue", "x-retry-exchange",
@@ -286,8 +286,8 @@ TEST_F(IsOthersRetryTest, IsFalseForNamesOfOtherQueues) {
   }
 }
 
-// The exchange in front of a delay queue has its name, which other queues that let messages expire
-// are not reached by.
+// The exchange of a delay queue has the name of the queue; other queues whose messages expire are
+// not reached through an exchange of their name.
 TEST_F(IsOthersRetryTest, IsFalseForAQueueReachedThroughAnotherExchange) {
   for (const char* exchange : {"", "shop"}) {
     SetDeaths(
@@ -344,7 +344,7 @@ amqp::Table Rejected(const std::string& queue, std::int64_t times) {
   return {{"queue", queue}, {"reason", "rejected"}, {"count", times}};
 }
 
-// What a copy by a consumer of "orders" states of other queues.
+// The failures in other queues that a copy of a consumer of "orders" states.
 amqp::Table Elsewhere(const amqp::Table& headers, const std::vector<std::string>& former = {}) {
   const auto message = MakeMessage({.headers = Copied(headers)});
   const std::string bytes =
@@ -390,7 +390,7 @@ TEST(FailuresElsewhere, AreRestoredInTheirOwnQueue) {
   EXPECT_TRUE(ReadFactsOf(*message, {.queue = "orders"}).came_back);
   EXPECT_EQ(ReadHistory(*message, "mails").failures, 9U);
   EXPECT_FALSE(ReadFactsOf(*message, {.queue = "mails"}).came_back);
-  // It may be one of those that were left out.
+  // The queue may be one of those that were left out.
   EXPECT_EQ(ReadHistory(*message, "any").failures, 2U);
 }
 

@@ -81,7 +81,7 @@ TEST(CountedReturns, IncludeQueuesThatMayBeQuorumBefore43) {
   EXPECT_FALSE(returns.WouldCount({}));
   returns.Learn(FactsOfRedelivered({}));  // as only a classic queue does
   EXPECT_FALSE(returns.WouldCount({3, 10, 8}));
-  returns.Learn(FactsOfRedelivered(kFour));  // it has been made anew
+  returns.Learn(FactsOfRedelivered(kFour));  // the queue has been declared again
   EXPECT_TRUE(returns.WouldCount({3, 10, 8}));
 }
 

@@ -16,7 +16,7 @@ static_assert(!std::is_copy_constructible_v<Settlement>);
 static_assert(std::is_nothrow_move_constructible_v<Settlement>);
 static_assert(std::is_nothrow_move_assignable_v<Settlement>);
 
-// Runs what was posted when told to; a closed one drops it, like a loop that is gone.
+// Runs posted work when the test calls it; a closed executor drops it, like a destroyed loop.
 class ManualExecutor : public Executor {
  public:
   void Post(Work work) override {

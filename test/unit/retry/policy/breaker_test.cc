@@ -16,7 +16,7 @@ constexpr absl::Duration kStart = absl::Seconds(1000);
 
 class BreakerTest : public ::testing::Test {
  protected:
-  // Calls that end so, until the state changes; how many they were.
+  // Ends calls with this result until the state changes; returns their number.
   int Calls(Breaker& breaker, Result result, int most) {
     for (int call = 1; call <= most; ++call) {
       if (breaker.OnCall(result, now_)) return call;

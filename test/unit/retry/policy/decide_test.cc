@@ -16,11 +16,11 @@ using Kind = Step::Kind;
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 const absl::Status kDown = absl::UnavailableError("down");
 
-// What is decided on, and on what.
+// The input of a decision and the expected step.
 struct Rule {
   const char* when;
   DeliveryFacts facts = {};                       // of its arrival, or of its handler's call:
-  std::optional<Outcome> outcome = std::nullopt;  // none when it arrives
+  std::optional<Outcome> outcome = std::nullopt;  // not set on arrival
   RetryOptions options = {};
   Kind step;
   absl::Duration delay = absl::ZeroDuration();
@@ -154,7 +154,7 @@ TEST(Decide, AMessageThatItsQueueWouldSoonDropIsMovedToTheEnd) {
 TEST(Decide, GivesUpAReturnedMessageBeyondTheLimitsUnhandled) {
   const Delivery::History thrice{.failures = 3, .last_error = "UNAVAILABLE: down"};
   const std::string gave_up =
-      "gave up after 3 attempts, as it came back to its queue: UNAVAILABLE: down";
+      "gave up after 3 attempts, when it returned to its queue: UNAVAILABLE: down";
   ExpectAll({
       {.when = "its attempts are used up",
        .facts = {.history = thrice, .came_back = true},
@@ -295,7 +295,7 @@ TEST(Decide, LimitsASnoozeByDelayAndAge) {
        .outcome = Outcome::Snooze(absl::Minutes(2), "later"),
        .options = an_hour,
        .step = Kind::kReject,
-       .reason = "gave up, as it would come back more than 1h after the first failure: snoozed: "
+       .reason = "gave up, because it would return more than 1h after the first failure: snoozed: "
                  "later"},
   });
 }
@@ -336,8 +336,9 @@ TEST(Decide, GivesUpAMessageAtALimit) {
        .outcome = kDown,
        .options = {.max_age = absl::Minutes(1), .on_limit = OnLimit::kDiscard},
        .step = Kind::kDiscard,
-       .reason = "gave up after 3 attempts, as the next would start more than 1m after the first "
-                 "failure: UNAVAILABLE: down"},
+       .reason =
+           "gave up after 3 attempts, because the next would start more than 1m after the first "
+           "failure: UNAVAILABLE: down"},
       {.when = "a delay that the handler chose does not lift it",
        .facts = {.history = {.failures = 2}},
        .outcome = Outcome::RetryAfter(absl::Seconds(5), kDown),
@@ -355,7 +356,7 @@ TEST(Decide, ASnoozedMessageHasAnErrorInCaseItIsParked) {
   EXPECT_EQ(step.first_failure, kNow);
 }
 
-// A copy that can be neither moved nor sent on is parked, with an error that explains it.
+// A copy that can be neither moved nor forwarded is parked, with an error that explains it.
 TEST(Decide, AMovedOrForwardedMessageHasAnErrorInCaseItIsParked) {
   const absl::Time first = kNow - absl::Hours(1);
   for (const std::optional<absl::Time> known :

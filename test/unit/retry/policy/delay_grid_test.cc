@@ -16,8 +16,8 @@ using ::testing::Le;
 
 using Steps = std::vector<absl::Duration>;
 
-// The most hops of any delay shorter than `end`, whatever is lost of it on the way: after the
-// longest step that fits, less than the gap to the next one is left.
+// The largest number of hops of any delay shorter than `end`, however much of it passes on the way:
+// after the longest step that fits, less than the gap to the next step is left.
 int MostHops(const Steps& steps, absl::Duration end, std::map<absl::Duration, int>& known) {
   if (end <= DelayGrid::kShortestHop) return 0;
   if (const auto found = known.find(end); found != known.end()) return found->second;

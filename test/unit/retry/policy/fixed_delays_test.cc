@@ -11,7 +11,8 @@ namespace retryq::fixed_delays_test {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-// Those that are known are those of the backoff. Answers how many are known in a row.
+// Checks that the known delays are those of the backoff. Returns how many consecutive delays are
+// known.
 std::uint64_t CheckAgainstBackoff(const BackoffOptions& options) {
   const FixedDelays delays(options);
   std::uint64_t known = 0;

@@ -20,7 +20,7 @@ Failure After(std::uint64_t failures, std::optional<absl::Duration> previous = s
   return {.failures = failures, .error = kDown, .previous_delay = previous, .age = {}};
 }
 
-// Asks nothing of chance.
+// Fails if a random number is requested.
 class NoRandom final : public Random {
  public:
   std::uint64_t Next() override {

@@ -192,7 +192,7 @@ TEST(LongestDelay, IsTheLongestOfBackoffsAndRetryAfterInWholeMilliseconds) {
   EXPECT_EQ(LongestDelay(options), absl::Hours(2));
 }
 
-// What NextRetry says of the same failure.
+// The result of NextRetry for the same failure.
 std::optional<absl::Duration> Next(const RetryOptions& options, const absl::Status& error,
                                    const Delivery::History& history) {
   testing::SeededRandom random;

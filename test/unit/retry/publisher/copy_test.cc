@@ -35,7 +35,7 @@ const absl::Time kFirstFailure = absl::FromUnixMillis(1'700'000'000'123);
 const absl::Time kParked = absl::FromUnixMillis(1'700'000'009'876);
 const absl::Time kNotBefore = absl::FromUnixMillis(1'700'000'004'000);
 
-// As a consumer of "orders" sees it.
+// The message as a consumer of "orders" receives it.
 Delivery DeliveryOf(const amqp::MessagePtr& message) {
   return Delivery(message, kQueue, ReadHistory(*message, *kQueue));
 }
@@ -57,7 +57,7 @@ Annotation Parked() {
   return annotation;
 }
 
-// What `annotation` becomes on the wire, for a message published to "shop" with "order.placed".
+// The headers for `annotation` on the wire, for a message published to "shop" with "order.placed".
 amqp::Table HeadersOfRetried() {
   return {{"x-retry-count", std::int64_t{3}},
           {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
@@ -74,7 +74,7 @@ std::string Encoded(const amqp::Table& table) { return table.Encode().value(); }
 
 class Copy : public ::testing::Test {
  protected:
-  // A copy of this message, as a consumer of "orders" sees it; its headers.
+  // Returns the headers of a copy of this message by a consumer of "orders".
   amqp::TableView Build(amqp::MessagePtr message, const Annotation& annotation = Retried()) {
     message_ = std::move(message);
     EXPECT_TRUE(copy_.Build(DeliveryOf(message_), annotation, kPlenty, &properties_));
@@ -119,7 +119,7 @@ TEST_F(Copy, OfACopyDoesNotGrow) {
   EXPECT_EQ(HeaderBytes(), first);
 }
 
-// They keep retries bounded: what is optional makes room for them.
+// These headers limit retries: optional headers make room for them.
 TEST_F(Copy, KeepsTheFailuresOfOtherQueuesIfSpaceIsShort) {
   const std::string elsewhere =
       Encoded({{"x-retry-elsewhere", amqp::Table{{std::string(200, 'q'), std::int64_t{3}}}}});
@@ -148,7 +148,8 @@ TEST_F(Copy, HasTheTraceOfTheLastAttempt) {
   annotation.trace = trace;
   EXPECT_EQ(Build(message_, annotation).FindString("x-retry-traceparent"), "second");
   EXPECT_FALSE(Has("x-retry-tracestate"));
-  // If space is short, the error gives way first, then the trace, then what retrying needs.
+  // If space is short, the error is dropped first, then the trace, then the optional headers of
+  // retryq.
   const std::size_t size_of_error = 1 + std::string_view("x-retry-error").size() + 1 + 4;
   const std::size_t without_error = Size() - size_of_error - Retried().error.size();
   ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error, &properties_));
@@ -171,7 +172,7 @@ TEST_F(Copy, ToBeParkedOmitsTheNextRetry) {
                                       "x-retry-exchange", "x-retry-routing-key", "x-retry-id",
                                       "x-retry-parked", "x-retry-error"}));
   EXPECT_EQ(properties_.headers->FindInt64("x-retry-parked"), 1'700'000'009'876);
-  // And a copy that is retried after all has no time of parking.
+  // A copy that is retried has no time of parking.
   Build(MakeMessage(), Parked());
   Build(Returned());
   EXPECT_EQ(HeaderBytes(), Encoded(HeadersOfRetried()));
@@ -184,7 +185,7 @@ TEST_F(Copy, OmitsExpirationAndUserIdAndIsPersistent) {
   EXPECT_EQ(properties_.delivery_mode, 2);
 }
 
-// The broker refuses it where no consumer of such answers is on the channel.
+// The broker refuses it on a channel without a consumer of direct replies.
 TEST_F(Copy, OmitsAReplyToThatTheBrokerRefuses) {
   Build(MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to"}}));
   EXPECT_FALSE(properties_.reply_to);
@@ -326,8 +327,8 @@ class CopyInLittleSpace : public Copy {
     return 1 + std::string_view(name).size() + 1 + value;
   }
 
-  // Builds copies with one byte less each, until one does not fit. What was dropped, in that order,
-  // each with the largest size that is too small for it.
+  // Builds copies with one byte less each time, until one does not fit. Returns the dropped headers
+  // in order, each with the largest size that is too small for it.
   std::vector<std::pair<std::string, std::size_t>> Drops(const Annotation& annotation) {
     std::vector<std::pair<std::string, std::size_t>> drops;
     std::size_t size = Size();
@@ -356,7 +357,7 @@ class CopyInLittleSpace : public Copy {
   std::set<std::string> absent_;  // from the whole copy
 };
 
-TEST_F(CopyInLittleSpace, ShortensTheErrorAndThenDropsWhatIsOptional) {
+TEST_F(CopyInLittleSpace, ShortensTheErrorAndThenDropsOptionalHeaders) {
   Build(MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}}));
   absent_ = {"x-retry-parked"};
   const std::size_t without_text = Size() - Retried().error.size();
@@ -367,7 +368,7 @@ TEST_F(CopyInLittleSpace, ShortensTheErrorAndThenDropsWhatIsOptional) {
                                             Pair("x-retry-delay", without_not_before - 1)));
 }
 
-TEST_F(CopyInLittleSpace, DropsTheTimeOfParkingBehindTheError) {
+TEST_F(CopyInLittleSpace, DropsTheTimeOfParkingAfterTheError) {
   Build(MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}}), Parked());
   absent_ = {"x-retry-not-before", "x-retry-delay"};
   const std::size_t without_text = Size() - Parked().error.size();
@@ -394,7 +395,7 @@ TEST_F(CopyUnchanged, KeepsTheRetryHeadersUnchanged) {
   EXPECT_EQ(HeaderBytes(), Encoded(headers));
 }
 
-// What came in one frame leaves in one.
+// A message that arrived in one frame is sent in one.
 TEST_F(CopyUnchanged, IsNeverLargerThanItsMessage) {
   for (int present = 0; present < 1 << 8; ++present) {
     const auto message = MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}});

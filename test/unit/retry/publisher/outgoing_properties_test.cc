@@ -7,7 +7,7 @@
 
 #include "support/scripted_test.h"
 
-// What becomes of the fields of an OutgoingMessage.
+// The properties for the fields of an OutgoingMessage.
 
 namespace retryq::outgoing_properties_test {
 
@@ -19,7 +19,7 @@ class OutgoingProperties : public testing::ScriptedTest {
  protected:
   OutgoingProperties() { broker_.Ready(); }
 
-  // Publishes it and shows what goes to the broker to `look`.
+  // Publishes the message and passes the publish that the broker receives to `look`.
   void Publish(OutgoingMessage message, std::function<void(const amqp::Properties&)> look) {
     broker_.on_publish = [look = std::move(look)](const PublishParams& params) {
       look(params.properties);
@@ -84,7 +84,7 @@ TEST_F(OutgoingProperties, AreAbsentIfNotGivenAndTheMessageIsPersistent) {
   });
 }
 
-TEST_F(OutgoingProperties, AreNotThoseOfTheMessageBefore) {
+TEST_F(OutgoingProperties, AreNotThoseOfThePreviousMessage) {
   Publish({.routing_key = "orders", .content_type = "text/plain", .app_id = "shop", .priority = 9},
           [](const amqp::Properties& properties) { EXPECT_EQ(properties.app_id, "shop"); });
   broker_.publishes.clear();

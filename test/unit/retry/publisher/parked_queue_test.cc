@@ -16,7 +16,7 @@ using testing::ScriptedBroker;
 
 class ParkedQueueTest : public ::testing::Test {
  protected:
-  // What is declared where nothing is there yet.
+  // The declare of a missing queue.
   amqp::Table ArgumentsOf(QueueType type) {
     broker_.on_declare = [](const QueueDeclaration& queue) {
       return queue.passive ? absl::NotFoundError("no queue") : absl::OkStatus();
@@ -30,7 +30,7 @@ class ParkedQueueTest : public ::testing::Test {
     return broker_.declares.back().queue.arguments;
   }
 
-  // What comes of a parked queue where declares are answered as `broker_` is told.
+  // The result of a parked queue with the replies that the test sets in `broker_`.
   absl::Status Ensured() {
     ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);
     absl::Status answer = absl::UnknownError("none");
@@ -89,7 +89,7 @@ TEST_F(ParkedQueueTest, LeavesAnExistingQueueUnchanged) {
   EXPECT_EQ(answers, 2);
   ASSERT_EQ(broker_.declares.size(), 2U);
   EXPECT_TRUE(broker_.declares[0].queue.passive);
-  // It fits, and so nobody asks again.
+  // The queue fits, so it is not checked again.
   parked_queue.Ensure([&](const absl::Status&) { ++answers; });
   time_.RunReady();
   EXPECT_EQ(answers, 3);
@@ -106,8 +106,7 @@ TEST_F(ParkedQueueTest, RefusesAQueueThatIsExclusive) {
   EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
 }
 
-// A quorum queue may come back empty from a crash right after it was made (F27 in
-// doc/rabbitmq_facts.md).
+// A quorum queue may be empty after a crash right after its declare (F27 in doc/rabbitmq_facts.md).
 TEST_F(ParkedQueueTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
   ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kQuorum);
   parked_queue.Ensure([](const absl::Status&) {});

@@ -1,5 +1,5 @@
-// Many messages that meet the same trouble: the broker is asked as seldom as for one, and those
-// that meet none go first.
+// Many messages with the same problem: they cause no more requests than one message, and other
+// messages go first.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST_F(PausesOfMany, ARefusedDelayQueueIsDeclaredAsRarelyAsForOneMessage) {
   EXPECT_LT(Declares(), 20U);
 }
 
-TEST_F(PausesOfMany, AllContinueTogetherOnceTheDelayQueueExists) {
+TEST_F(PausesOfMany, AllMessagesContinueTogetherOnceTheDelayQueueExists) {
   RefuseDelayQueues();
   broker_.Ready();
   for (int i = 0; i < 500; ++i) Publish("orders", absl::Seconds(10));
@@ -89,7 +89,7 @@ TEST_F(PausesOfMany, AMessageThatWasOpenAtEveryLossIsPublishedAfterOthers) {
   EXPECT_TRUE(IsOpen("bad"));
 }
 
-TEST_F(PausesOfMany, OneLossDelaysNothing) {
+TEST_F(PausesOfMany, OneLostConnectionDelaysNothing) {
   broker_.Ready();
   Publish("orders");
   broker_.Lose();

@@ -38,8 +38,8 @@ class PoisonTest : public ::testing::Test {
     ASSERT_TRUE(rabbit_.Publish("", kQueue, properties, "body"));
   }
 
-  // One life of a worker: it handles everything but messages named "poison", of which it dies; at
-  // the latest it ends after this time. Whether it died.
+  // Runs a worker once: it handles all messages except "poison", which kills it, and ends after
+  // this time at the latest. Returns whether it died.
   bool Work(const RetryOptions& retry, std::uint16_t prefetch = 1,
             absl::Duration life = absl::Hours(1)) {
     SimulatedBroker broker(rabbit_);
@@ -61,12 +61,12 @@ class PoisonTest : public ::testing::Test {
     EXPECT_TRUE(consumer.ok()) << consumer.status();
     const absl::Time end = time_.Now() + life;
     while (!dying && time_.Now() < end) time_.Advance(absl::Milliseconds(100));
-    // The process is gone: nothing that it says after this reaches the broker.
+    // The process is gone: nothing that it sends after this reaches the broker.
     time_.Advance(absl::Milliseconds(100));
     return dying;
   }
 
-  // Workers until one survives.
+  // Runs workers until one survives.
   int Deaths(const RetryOptions& retry, std::uint16_t prefetch = 1) {
     int deaths = 0;
     while (deaths < 100 && Work(retry, prefetch)) ++deaths;
@@ -102,7 +102,7 @@ TEST_F(PoisonTest, WithoutALimitOfAttemptsIsParkedAtItsAge) {
   const RetryOptions retry{.max_attempts = 0, .max_age = absl::Minutes(10)};
   for (int death = 0; death < 30; ++death) {
     if (!Work(retry)) break;
-    time_.Advance(absl::Minutes(1));  // until somebody starts the next one
+    time_.Advance(absl::Minutes(1));  // until the next worker is started
   }
   EXPECT_EQ(rabbit_.Count(kParked), 1U);
   EXPECT_LT(calls_.size(), 30U);

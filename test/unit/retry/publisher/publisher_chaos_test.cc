@@ -1,5 +1,6 @@
-// A publisher on a broker that does anything for a while, and then behaves: whatever has not been
-// called off is sent or given back, once, and nothing stays behind. One seed is one history.
+// A publisher on a broker that replies at random for a while, and then correctly: each publish that
+// was not cancelled is sent or refused exactly once, and none remains. Each seed produces one
+// history.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ class Chaos {
   }
 
  private:
-  // What it is made of says what may become of it.
+  // The contents of a message determine its possible results.
   class Item final : public PendingPublish {
    public:
     Item(Chaos& chaos, std::string body, std::optional<DelayRoute> route)
@@ -180,8 +181,8 @@ class Chaos {
     if (random_.OneIn(4) && !pending_.empty()) pending_.erase(AnyOf(pending_));
   }
 
-  // Answers everything at once and well. Longer than the longest pause and one confirm timeout
-  // nothing takes then.
+  // Confirms everything at once. From then on nothing takes longer than the longest pause plus one
+  // confirm timeout.
   void Behave() {
     misbehaves_ = false;
     broker_.on_declare = nullptr;

@@ -28,7 +28,7 @@ using testing::ScriptedBroker;
 constexpr DelayRoute kSecond{.ttl = absl::Seconds(1)};
 constexpr DelayRoute kMinute{.ttl = absl::Minutes(1)};
 
-// Notes how its sending ended.
+// Records the result of its publish.
 class NotingPublish final : public PendingPublish {
  public:
   explicit NotingPublish(std::string body, std::optional<DelayRoute> route = std::nullopt)
@@ -173,7 +173,7 @@ TEST_F(PublisherTest, RedeclaresAndRepublishesMessagesNotConfirmedInTime) {
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-// As a quorum queue does that has no leader, and holds up its channel.
+// Like a quorum queue without a leader, which blocks its channel.
 TEST_F(PublisherTest, UsesAnotherQueueAndConnectionIfAConfirmIsMissingTwice) {
   NotingPublish pending("one", kSecond);
   Send(pending);
@@ -223,7 +223,7 @@ TEST_F(PublisherTest, WaitsForConfirmsAsLongAsTheBrokerBlocks) {
   Send(pending);
   time_.Advance(absl::Seconds(29));
   broker_.Block(true);
-  EXPECT_EQ(time_.pending_timers(), 0U);  // nothing to look at meanwhile
+  EXPECT_EQ(time_.pending_timers(), 0U);  // nothing to check meanwhile
   time_.Advance(absl::Hours(1));
   broker_.Block(false);
   time_.Advance(absl::Milliseconds(999));
@@ -266,7 +266,7 @@ TEST_F(PublisherTest, LimitsUnconfirmedPublishes) {
   EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed);
   broker_.publishes[7].Confirm();
   EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed + 1);
-  // The answer to what was called off makes room too.
+  // The answer to a cancelled publish makes room too.
   pending[8].reset();
   time_.RunReady();
   EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed + 1);
@@ -282,7 +282,7 @@ TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
   NotingPublish first("first");
   NotingPublish second("second");
   broker_.unsent = ConfirmedPublisher::kMaxUnsentBytes;
-  Send(first);  // one is always taken, however large
+  Send(first);  // one message is always accepted, however large
   Send(second);
   ASSERT_THAT(OpenBodies(), ElementsAre("first"));
   broker_.unsent = 0;
@@ -340,7 +340,7 @@ TEST_F(PublisherTest, SendsARefusedMessageAlone) {
   EXPECT_THAT(cause.ends, ElementsAre(SendResult::Kind::kRefused, SendResult::Kind::kRefused));
 }
 
-// What takes the connection along is tried ever more seldom, however much of it there is.
+// Messages that close the connection are tried more and more rarely, however many there are.
 TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
   constexpr int kCauses = 20;
   std::deque<NotingPublish> causes;
@@ -350,7 +350,7 @@ TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
     publisher().Send(cause);
   }
   int closed = 0;
-  // The broker that closes for them, and takes all else.
+  // The broker closes the connection for these messages, and accepts all others.
   const auto answer = [&] {
     const std::vector<std::string> open = OpenBodies();
     if (std::count(open.begin(), open.end(), "cause") > 0) {
@@ -384,7 +384,7 @@ TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
   EXPECT_GE(arrived, 550);
 }
 
-// A publish that was called off, and that the broker never answers.
+// A cancelled publish that the broker never answers.
 TEST_F(PublisherTest, UsesAnotherConnectionIfAMessageCannotBeAlone) {
   NotingPublish cause("cause");
   Send(cause);

@@ -1,5 +1,5 @@
-// Delays that are no step of anything, on the simulated broker. Those of random policies are in
-// every_delay_test.cc.
+// Delays that are not steps of the grid, on the simulated broker. every_delay_test.cc tests random
+// policies.
 
 #include <gmock/gmock.h>
 
@@ -47,7 +47,7 @@ class AnyDelay : public ::testing::Test, protected testing::SimulatedWorld {
     return process;
   }
 
-  // Fails a message's first call, so that it comes back after `delay`, and handles it then.
+  // Fails the first call for a message, so that it returns after `delay`, and then handles it.
   Handler RetriesAfter(absl::Duration delay) {
     return [this, delay](const Delivery& delivery) -> Outcome {
       Note(delivery);
@@ -66,7 +66,7 @@ class AnyDelay : public ::testing::Test, protected testing::SimulatedWorld {
                       delivery.history().delay.value_or(absl::ZeroDuration())});
   }
 
-  // "work" and "mail" get what is published to "shop" as "order".
+  // "work" and "mail" get messages that are published to "shop" with the key "order".
   void BindBoth() {
     rabbit_.DeclareExchange("shop");
     rabbit_.DeclareQueue("mail");
@@ -127,7 +127,7 @@ TEST_F(AnyDelay, WaitsForTheLastMillisecondsWithoutAQueue) {
   EXPECT_TRUE(rabbit_.HasQueue("retry.1"));
 }
 
-// A message that was due in a moment when it came.
+// A message that arrived shortly before it was due.
 class LastMilliseconds : public AnyDelay {
  protected:
   void SendAlmostDue(absl::Duration left, std::string_view body = "one") {
@@ -173,7 +173,7 @@ TEST_F(LastMilliseconds, AreAwaitedWhenItDrains) {
   ExpectNothingLeft();
 }
 
-// A message that a policy lets out of its delay queue before its delay is over.
+// A message that a policy releases from its delay queue before its delay is over.
 class TooSoon : public AnyDelay {
  protected:
   void SendEarly(absl::Duration left, absl::Duration delay = absl::Seconds(10)) {

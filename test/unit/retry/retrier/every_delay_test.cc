@@ -1,4 +1,5 @@
-// Random policies, delays and numbers of queues, on the simulated broker. One seed is one history.
+// Random policies, delays and numbers of queues, on the simulated broker. Each seed produces one
+// history.
 
 #include <gmock/gmock.h>
 
@@ -22,7 +23,7 @@ using testing::RecordedEvents;
 
 const absl::Status kDown = absl::UnavailableError("down");
 
-// The time to live in the name of a delay queue.
+// The TTL in the name of a delay queue.
 std::int64_t TtlOf(const std::string& queue) {
   std::int64_t ttl = 0;
   const char* const begin = queue.data() + std::string_view("retry.").size();
@@ -64,8 +65,8 @@ class NewQueues final : public Observer {
     }
   }
 
-  // Whether something that comes out of its delay queue now had to wait, for up to a second, until
-  // that queue could be published to.
+  // Whether a message that leaves its delay queue now had to wait, for up to a second, until the
+  // queue could be used.
   bool HeldUp(absl::Time now) const {
     return std::any_of(declared_.begin(), declared_.end(), [now](const auto& queue) {
       const absl::Duration waited = now - queue.second - absl::Milliseconds(queue.first);
@@ -89,8 +90,8 @@ class EveryDelay : public ::testing::TestWithParam<std::uint64_t>,
 };
 
 TEST_P(EveryDelay, IsExactToTheMillisecondWithFewHopsAndFewQueues) {
-  // From the shortest to the longest, each order of magnitude as often as any other. Where the
-  // longest are, quorum queues: their leases need no renewal, every few minutes of a month.
+  // From the shortest to the longest delay, each order of magnitude equally often. The longest
+  // delays use quorum queues, whose leases need no renewal every few minutes for a month.
   const double orders = static_cast<double>(random_.Below(1000)) / 1000;
   const absl::Duration max = absl::Milliseconds(1) * std::pow(2'592'000'000.0, orders);
   const bool quorum = max > absl::Hours(24) || random_.OneIn(2);
@@ -155,7 +156,7 @@ TEST_P(EveryDelay, IsExactToTheMillisecondWithFewHopsAndFewQueues) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryDelay, ::testing::Range<std::uint64_t>(0, 200));
 
-// Clients with policies of their own on one vhost: the delays that have queues.
+// Clients with different policies on one vhost: the delays that have queues.
 class DelaysOfSeveralClients : private testing::SimulatedWorld {
  public:
   DelaysOfSeveralClients(std::uint64_t seed, bool exact_queues) : SimulatedWorld(seed) {
@@ -165,7 +166,7 @@ class DelaysOfSeveralClients : private testing::SimulatedWorld {
 
   std::size_t limit() const { return options_.delay_queues.max_delay_queues; }
 
-  // Each fails its message so often, by a policy of its own.
+  // Each client fails its message this number of times, with its own policy.
   void Run(int clients, std::uint64_t attempts, absl::Duration max) {
     int handled = 0;
     for (int i = 0; i < clients; ++i) {
@@ -197,7 +198,7 @@ class DelaysOfSeveralClients : private testing::SimulatedWorld {
   const std::set<std::int64_t>& ttls() const { return ttls_; }
 
  private:
-  // As often as not one whose delays are all its own and known beforehand.
+  // In half of the cases a policy whose delays are all distinct and known in advance.
   BackoffOptions Policy(absl::Duration max) {
     if (random_.OneIn(2)) return RandomBackoff(random_, max);
     BackoffOptions backoff;

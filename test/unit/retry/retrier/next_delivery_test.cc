@@ -15,10 +15,10 @@ using ::testing::IsEmpty;
 using testing::RetrierTest;
 using ::testing::SizeIs;
 
-// The memory of one delivery is the next one's.
+// The next delivery reuses the memory of the previous one.
 class NextDelivery : public RetrierTest {
  protected:
-  // The one before was handled, gave up, and was parked.
+  // The previous message was handled, given up, and parked.
   void StartAfterAnother(CountRedeliveries count) {
     Start({.queue = "orders", .retry = {.max_attempts = 2, .count_redeliveries = count}},
           Handler(Fails));
@@ -63,7 +63,7 @@ TEST_F(NextDelivery, IsReportedUnhandledAfterAHandledOne) {
 
 TEST_F(NextDelivery, IsHeldForASecondAtFirst) {
   Start({.queue = "orders"}, Handler(Fails));
-  // Refused wherever it goes, until it is held.
+  // Every destination refuses it, until it is held.
   const auto hold = [this](std::size_t times) {
     events_.entries.clear();
     for (int i = 0; i < 1000 && events_.Count(EventKind::kHeld) < times; ++i) {

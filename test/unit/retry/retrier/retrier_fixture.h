@@ -40,13 +40,13 @@ class RetrierTest : public ::testing::Test {
     return MakeMessage(parts);
   }
 
-  // Delivers it, and lets the declares be answered.
+  // Delivers the message, and answers the declares.
   void Deliver(const MessageParts& parts = {}) {
     deliver_(Next(parts));
     time_.RunReady();
   }
 
-  // As a quorum queue delivers what it has delivered before.
+  // Like a redelivery of a quorum queue.
   void Redeliver(std::int64_t count, amqp::Table headers = {}) {
     headers.Set("x-delivery-count", count);
     Deliver({.headers = headers, .redelivered = true});

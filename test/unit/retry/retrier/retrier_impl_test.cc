@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using testing::RetrierTest;
 using ::testing::SizeIs;
 
-// Threads that run their work when the test wants it.
+// Threads that run their work when the test starts it.
 class LaterExecutor final : public Executor {
  public:
   void Post(Work work) override { work_.push_back(std::move(work)); }

@@ -71,8 +71,8 @@ TEST_F(RetrierTest, RefusesInvalidFormerQueues) {
                         "contain line breaks"));
 }
 
-// All that tells of an earlier retry, as the broker passes it on from a publisher who may write to
-// the queue, but not to the exchange.
+// All headers of an earlier retry, forged by a publisher that may write to the queue, but not to
+// the exchange.
 amqp::Table ForgedHeaders(const std::string& queue) {
   amqp::Table death;
   death.Set("queue", "retry.1000");
@@ -171,7 +171,7 @@ TEST_F(RetrierTest, ChecksQueueExchangeAndParkedQueueWhilePreparing) {
   ASSERT_THAT(broker_.declares, SizeIs(4));
   EXPECT_EQ(broker_.declares[0].queue.name, "orders");
   EXPECT_TRUE(broker_.declares[0].queue.passive);
-  EXPECT_EQ(broker_.declares[1].queue.name, "orders");  // of no type that there is
+  EXPECT_EQ(broker_.declares[1].queue.name, "orders");  // of an unknown type
   EXPECT_EQ(*broker_.declares[1].queue.arguments.Find("x-queue-type"), amqp::Value("retryq"));
   EXPECT_EQ(broker_.declares[2].queue.name, "orders.parked");
   EXPECT_TRUE(broker_.declares[2].queue.passive);

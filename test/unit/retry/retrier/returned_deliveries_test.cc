@@ -74,7 +74,7 @@ TEST_F(ReturnedDeliveries, AreRequeuedIfNoCopyCanBePublished) {
   EXPECT_THAT(broker_.publishes, SizeIs(1));
 }
 
-// A copy would be one without its body.
+// A copy would have no body.
 class TooLargeDeliveries : public ReturnedDeliveries {
  protected:
   void Begin(OnLimit on_limit) {
@@ -145,7 +145,7 @@ TEST_F(TooLargeDeliveries, AreDeliveredAgainIfTheBrokerDoesNotCountIt) {
   EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
-// A refusal may last, and each attempt takes the whole body.
+// A refusal may last, and each attempt transfers the whole body.
 TEST_F(TooLargeDeliveries, AreDeliveredAgainAfterTwentyMinutesIfTheirCopyIsRefused) {
   broker_.version = "4.3.6";
   Begin(OnLimit::kPark);
@@ -161,7 +161,7 @@ TEST_F(TooLargeDeliveries, AreDeliveredAgainAfterTwentyMinutesIfTheirCopyIsRefus
   EXPECT_EQ(retrier_->open(), 0U);
 }
 
-// At its delivery limit the broker would drop them.
+// The broker would drop them at the delivery limit.
 TEST_F(TooLargeDeliveries, AreDeliveredAgainTenTimesIfTheBrokerCountsIt) {
   Begin(OnLimit::kPark);
   for (const std::int64_t count : {0, 9, 10}) {
@@ -190,7 +190,7 @@ TEST_F(TooLargeDeliveries, AreRejectedOrDiscardedIfConfigured) {
   EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
 }
 
-// Deliveries have a connection of their own.
+// Deliveries use a separate connection.
 TEST_F(ReturnedDeliveries, WaitForAConnectionToPublishTheCopy) {
   StartRequeuing();
   broker_.Lose();
@@ -218,7 +218,7 @@ class ConsumerTimeouts : public RetrierTest {
             kept_.push_back(std::move(settlement));
           }));
   }
-  // `acquired`, `failed`: what the queue has counted.
+  // `acquired`, `failed`: the counts of the queue.
   void DeliverAgain(std::int64_t acquired, std::int64_t failed = 0, std::string_view body = "body",
                     amqp::Table headers = {}) {
     if (acquired > 0) headers.Set("x-acquired-count", acquired);
@@ -313,7 +313,7 @@ TEST_F(ConsumerTimeouts, DoesNotMistakeAnotherMessageForTheTimedOutOne) {
   DeliverAgain(1, 0, "one");
   TimeOut();
   DeliverAgain(1, 0, "two");
-  DeliverAgain(1, 0, "one");  // a twin: what timed out has come back twice by now
+  DeliverAgain(1, 0, "one");  // an equal message: the timed-out one has returned twice by now
   EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
   DeliverAgain(2, 0, "one");
   EXPECT_THAT(broker_.publishes, SizeIs(1));
@@ -329,7 +329,7 @@ TEST_F(ReturnedDeliveries, WithoutAHistoryAreRequeuedWithoutRetryHeaders) {
   EXPECT_FALSE(LastPublish().persistent);
 }
 
-// A classic queue counts nothing: what is in the header comes from a publisher (F64).
+// A classic queue counts nothing: the header comes from a publisher (F64).
 class DeliveryCount : public ReturnedDeliveries,
                       public ::testing::WithParamInterface<const char*> {};
 

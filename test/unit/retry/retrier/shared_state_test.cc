@@ -18,7 +18,7 @@ namespace retryq::testing::shared_state_test {
 
 using ::testing::ElementsAre;
 
-// Notes who was told, and leaves, or has others leave, while all are.
+// Records which listeners are called, and removes itself or others during the calls.
 class Leaver : public BrokerListener {
  public:
   Leaver(SharedState& shared, std::string name, std::vector<std::string>& told)
@@ -59,7 +59,7 @@ TEST(SharedStateTest, ListenersMayLeaveDuringANotification) {
   EXPECT_EQ(second, nullptr);
 }
 
-// Its observer may destroy whatever an event's texts belong to.
+// Its observer may destroy the owner of an event's texts.
 TEST(SharedStateTest, TextsOfAnEventStayValidDuringTheCallIfTheirOwnersChange) {
   SimulatedTime time;
   SeededRandom random(1);
