@@ -326,10 +326,6 @@ std::string Server::CarryOut(Connection& connection, std::uint16_t number,
             settle(m.delivery_tag, m.multiple, /*acked=*/true);
             return std::string();
           },
-          [&](const BasicReject& m) {
-            settle(m.delivery_tag, /*multiple=*/false, /*acked=*/false);
-            return std::string();
-          },
           [&](const BasicNack& m) {
             settle(m.delivery_tag, m.multiple, /*acked=*/false);
             return std::string();

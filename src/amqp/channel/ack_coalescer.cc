@@ -12,21 +12,13 @@ bool AckCoalescer::OnDelivered(std::uint64_t tag) {
   return true;
 }
 
-void AckCoalescer::Ack(std::uint64_t tag) {
-  if (Settle(tag)) acked_.push_back(tag);
-}
-
-void AckCoalescer::Reject(std::uint64_t tag, bool requeue) {
-  if (Settle(tag)) rejected_.push_back({.tag = tag, .requeue = requeue});
-}
-
-bool AckCoalescer::Settle(std::uint64_t tag) {
-  if (tag < first_ || tag - first_ >= states_.size()) return false;
+void AckCoalescer::Settle(std::uint64_t tag, Kind kind) {
+  if (tag < first_ || tag - first_ >= states_.size()) return;
   State& state = states_[tag - first_];
-  if (state == State::kSettled) return false;
+  if (state == State::kSettled) return;
   state = State::kSettled;
   --open_;
-  return true;
+  settled_.push_back({.tag = tag, .kind = kind});
 }
 
 void AckCoalescer::DropSettled() {

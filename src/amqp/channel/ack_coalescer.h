@@ -11,9 +11,11 @@
 
 namespace retryq::amqp {
 
-// Collects the acks and rejects of one channel during a turn of the loop, and sends them in few
-// methods: one ack with `multiple` for all acks up to the oldest unsettled delivery, the others one
-// by one.
+// Collects the acks and nacks of one channel during a turn of the loop, and sends them in few
+// methods. Up to the oldest unsettled delivery, consecutive settlements of one kind are one method
+// with `multiple`; the others are sent one by one. Each method is a Raft command of a quorum queue,
+// and if too many are under way, RabbitMQ keeps further ones in the channel, and loses them when
+// the channel is closed (F74 in doc/rabbitmq_facts.md).
 //
 // A second settlement of a delivery, or one of a delivery that is not open, is ignored: the broker
 // would close the channel.
@@ -25,8 +27,8 @@ class AckCoalescer {
   static constexpr std::uint64_t kMostSkipped = 1 << 16;
   [[nodiscard]] bool OnDelivered(std::uint64_t tag);
 
-  void Ack(std::uint64_t tag);
-  void Reject(std::uint64_t tag, bool requeue);
+  enum class Kind : std::uint8_t { kAck, kRequeue, kReject };
+  void Settle(std::uint64_t tag, Kind kind);
 
   // Returns the largest number of deliveries that were open at once since the last call.
   std::size_t TakeMostOpen() { return std::exchange(most_open_, open_); }
@@ -34,36 +36,31 @@ class AckCoalescer {
   // Number of deliveries that are not settled.
   std::size_t open() const { return open_; }
 
-  bool pending() const { return !acked_.empty() || !rejected_.empty(); }
+  bool pending() const { return !settled_.empty(); }
 
-  // Sends the settlements since the last call, by `reject(tag, requeue)` and `ack(tag, multiple)`.
-  template <typename SendAck, typename SendReject>
-  void Flush(const SendAck& ack, const SendReject& reject) {
-    for (const Rejected& rejected : rejected_) reject(rejected.tag, rejected.requeue);
-    rejected_.clear();
+  // Sends the settlements since the last call, by `send(tag, kind, multiple)`.
+  template <typename Send>
+  void Flush(const Send& send) {
     DropSettled();
-    std::uint64_t last = 0;
-    std::size_t covered = 0;
-    for (const std::uint64_t tag : acked_) {
-      if (tag >= first_) continue;
-      last = std::max(last, tag);
-      ++covered;
+    const auto is_earlier = [](const Settled& a, const Settled& b) { return a.tag < b.tag; };
+    if (!std::is_sorted(settled_.begin(), settled_.end(), is_earlier)) {
+      std::sort(settled_.begin(), settled_.end(), is_earlier);
     }
-    if (covered > 0) ack(last, /*multiple=*/covered > 1);
-    for (const std::uint64_t tag : acked_) {
-      if (tag >= first_) ack(tag, /*multiple=*/false);
+    for (auto run = settled_.begin(); run != settled_.end();) {
+      auto next = run + 1;
+      while (next != settled_.end() && next->tag < first_ && next->kind == run->kind) ++next;
+      send((next - 1)->tag, run->kind, /*multiple=*/next - run > 1);
+      run = next;
     }
-    acked_.clear();
+    settled_.clear();
   }
 
  private:
-  struct Rejected {
+  struct Settled {
     std::uint64_t tag;
-    bool requeue;
+    Kind kind;
   };
 
-  // Marks an open delivery as settled. Returns false if it is not open.
-  bool Settle(std::uint64_t tag);
   void DropSettled();
 
   enum class State : std::uint8_t { kSettled, kOpen };
@@ -72,8 +69,7 @@ class AckCoalescer {
   std::uint64_t first_ = 1;  // tag of states_[0]
   std::size_t open_ = 0;     // open deliveries in states_
   std::size_t most_open_ = 0;
-  std::vector<std::uint64_t> acked_;
-  std::vector<Rejected> rejected_;
+  std::vector<Settled> settled_;  // since the last flush
 };
 
 }  // namespace retryq::amqp

@@ -402,13 +402,13 @@ void Channel::Impl::AddBody(std::string_view part) {
 
 void Channel::Impl::Ack(std::uint64_t tag) {
   if (!is_open()) return;
-  acks_.Ack(tag);
+  acks_.Settle(tag, AckCoalescer::Kind::kAck);
   host_->Write();
 }
 
 void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
   if (!is_open()) return;
-  acks_.Reject(tag, requeue);
+  acks_.Settle(tag, requeue ? AckCoalescer::Kind::kRequeue : AckCoalescer::Kind::kReject);
   host_->Write();
 }
 
@@ -432,19 +432,17 @@ void Channel::Impl::RequeueAll() {
 void Channel::Impl::FlushAcks() {
   if (!is_open() || !acks_.pending()) return;
   Outbox& outbox = host_->Write();
-  acks_.Flush(
-      [&](std::uint64_t tag, bool multiple) {
-        outbox.AddMethod(number_, method::BasicAck{.delivery_tag = tag, .multiple = multiple});
-      },
-      [&](std::uint64_t tag, bool requeue) {
-        // From 4.3 on, a reject with requeue counts as a failure, but a nack does not (F41 in
-        // doc/rabbitmq_facts.md).
-        if (requeue) {
-          outbox.AddMethod(number_, method::BasicNack{.delivery_tag = tag, .requeue = true});
-        } else {
-          outbox.AddMethod(number_, method::BasicReject{.delivery_tag = tag});
-        }
-      });
+  acks_.Flush([&](std::uint64_t tag, AckCoalescer::Kind kind, bool multiple) {
+    if (kind == AckCoalescer::Kind::kAck) {
+      outbox.AddMethod(number_, method::BasicAck{.delivery_tag = tag, .multiple = multiple});
+    } else {
+      // From 4.3 on, a reject with requeue counts as a failure, but a nack does not (F41 in
+      // doc/rabbitmq_facts.md).
+      outbox.AddMethod(number_, method::BasicNack{.delivery_tag = tag,
+                                                  .multiple = multiple,
+                                                  .requeue = kind == AckCoalescer::Kind::kRequeue});
+    }
+  });
 }
 
 }  // namespace retryq::amqp

@@ -323,13 +323,6 @@ struct BasicAck {
   static constexpr auto Fields(auto& m) { return std::tie(m.delivery_tag, m.multiple); }
 };
 
-struct BasicReject {
-  static constexpr Id kId = {60, 90, "basic.reject"};
-  std::uint64_t delivery_tag = 0;
-  bool requeue = false;
-  static constexpr auto Fields(auto& m) { return std::tie(m.delivery_tag, m.requeue); }
-};
-
 struct BasicNack {
   static constexpr Id kId = {60, 120, "basic.nack"};
   std::uint64_t delivery_tag = 0;
@@ -360,7 +353,7 @@ using ServerMethod = std::variant<
 
 // Methods that a client sends.
 using ClientMethod =
-    std::variant<method::BasicPublish, method::BasicAck, method::BasicReject, method::BasicNack,
+    std::variant<method::BasicPublish, method::BasicAck, method::BasicNack,
                  method::QueueDeclare, method::ExchangeDeclare, method::QueueBind,
                  method::ConnectionStartOk, method::ConnectionTuneOk, method::ConnectionOpen,
                  method::ConnectionClose, method::ConnectionCloseOk, method::ConnectionUpdateSecret,

@@ -274,8 +274,6 @@ class FakeServer {
     std::string text = std::visit([](const auto& m) { return std::string(m.kId.name); }, method);
     if (const auto* ack = std::get_if<method::BasicAck>(&method)) {
       absl::StrAppend(&text, " ", ack->delivery_tag, ack->multiple ? " multiple" : "");
-    } else if (const auto* reject = std::get_if<method::BasicReject>(&method)) {
-      absl::StrAppend(&text, " ", reject->delivery_tag);
     } else if (const auto* nack = std::get_if<method::BasicNack>(&method)) {
       absl::StrAppend(&text, " ", nack->delivery_tag, nack->multiple ? " multiple" : "",
                       nack->requeue ? " requeue" : "");

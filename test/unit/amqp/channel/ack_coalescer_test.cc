@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -12,16 +13,16 @@
 namespace retryq::amqp::ack_coalescer_test {
 
 using ::testing::ElementsAre;
+using Kind = AckCoalescer::Kind;
 
 std::vector<std::string> Flush(AckCoalescer& acks) {
   std::vector<std::string> said;
-  acks.Flush(
-      [&](std::uint64_t tag, bool multiple) {
-        said.push_back(absl::StrCat("ack ", tag, multiple ? " multiple" : ""));
-      },
-      [&](std::uint64_t tag, bool requeue) {
-        said.push_back(absl::StrCat("reject ", tag, requeue ? " requeue" : ""));
-      });
+  acks.Flush([&](std::uint64_t tag, Kind kind, bool multiple) {
+    const char* const name = kind == Kind::kAck       ? "ack "
+                             : kind == Kind::kRequeue ? "requeue "
+                                                      : "reject ";
+    said.push_back(absl::StrCat(name, tag, multiple ? " multiple" : ""));
+  });
   EXPECT_FALSE(acks.pending());
   return said;
 }
@@ -34,13 +35,13 @@ AckCoalescer WithDeliveries(std::uint64_t count) {
 
 TEST(AckCoalescer, IgnoresTagsThatAreNotOpen) {
   AckCoalescer acks = WithDeliveries(2);
-  acks.Ack(0);
-  acks.Ack(3);
-  acks.Ack(1);
-  acks.Ack(1);
-  acks.Reject(1, true);
+  acks.Settle(0, Kind::kAck);
+  acks.Settle(3, Kind::kAck);
+  acks.Settle(1, Kind::kAck);
+  acks.Settle(1, Kind::kAck);
+  acks.Settle(1, Kind::kRequeue);
   EXPECT_THAT(Flush(acks), ElementsAre("ack 1"));
-  acks.Ack(1);
+  acks.Settle(1, Kind::kAck);
   EXPECT_FALSE(acks.pending());
 }
 
@@ -59,43 +60,47 @@ TEST(AckCoalescer, RefusesTagsThatSkipTooMany) {
   EXPECT_TRUE(acks.OnDelivered(1));
 }
 
+// Each method is a Raft command of a quorum queue.
+TEST(AckCoalescer, SettlesRunsOfOneKindAtOnce) {
+  AckCoalescer acks = WithDeliveries(9);
+  for (const std::uint64_t tag : {5U, 4U, 6U}) acks.Settle(tag, Kind::kRequeue);
+  for (const std::uint64_t tag : {3U, 1U, 2U, 7U, 9U}) acks.Settle(tag, Kind::kAck);
+  EXPECT_THAT(Flush(acks), ElementsAre("ack 3 multiple", "requeue 6 multiple", "ack 7", "ack 9"));
+  acks.Settle(8, Kind::kReject);
+  EXPECT_THAT(Flush(acks), ElementsAre("reject 8"));
+}
+
 // The broker's side of it: what is unsettled, and what a method may name.
 class Model {
  public:
   void Deliver(std::uint64_t tag) { open_.insert(tag); }
-  void Ack(std::uint64_t tag, bool multiple) {
+  void Settle(std::uint64_t tag, Kind kind, bool multiple) {
     ASSERT_TRUE(open_.contains(tag)) << "406 unknown delivery tag " << tag;
     for (auto it = multiple ? open_.begin() : open_.find(tag); it != open_.end() && *it <= tag;) {
-      acked_.insert(*it);
+      settled_[*it] = kind;
       it = open_.erase(it);
     }
   }
-  void Reject(std::uint64_t tag) {
-    ASSERT_EQ(open_.erase(tag), 1U) << "406 unknown delivery tag " << tag;
-    rejected_.insert(tag);
-  }
 
-  const std::set<std::uint64_t>& acked() const { return acked_; }
-  const std::set<std::uint64_t>& rejected() const { return rejected_; }
+  const std::map<std::uint64_t, Kind>& settled() const { return settled_; }
 
  private:
   std::set<std::uint64_t> open_;
-  std::set<std::uint64_t> acked_;
-  std::set<std::uint64_t> rejected_;
+  std::map<std::uint64_t, Kind> settled_;
 };
 
 TEST(AckCoalescer, ReportsTheMostDeliveriesOpenAtOnce) {
   AckCoalescer acks;
   EXPECT_EQ(acks.TakeMostOpen(), 0U);
   for (const std::uint64_t tag : {1U, 2U, 5U}) ASSERT_TRUE(acks.OnDelivered(tag));
-  acks.Ack(2);
-  acks.Ack(2);
-  acks.Ack(4);
-  acks.Reject(1, /*requeue=*/true);
+  acks.Settle(2, Kind::kAck);
+  acks.Settle(2, Kind::kAck);
+  acks.Settle(4, Kind::kAck);
+  acks.Settle(1, Kind::kRequeue);
   ASSERT_TRUE(acks.OnDelivered(6));
   EXPECT_EQ(acks.TakeMostOpen(), 3U);
   EXPECT_EQ(acks.TakeMostOpen(), 2U);
-  acks.Ack(5);
+  acks.Settle(5, Kind::kAck);
   EXPECT_EQ(acks.TakeMostOpen(), 2U);
   EXPECT_EQ(acks.TakeMostOpen(), 1U);
 }
@@ -110,8 +115,7 @@ TEST(AckCoalescer, SettlesExactlyTheRequestedTagsInAnyOrder) {
     AckCoalescer acks;
     Model broker;
     std::vector<std::uint64_t> open;
-    std::set<std::uint64_t> acked;
-    std::set<std::uint64_t> rejected;
+    std::map<std::uint64_t, Kind> settled;
     std::uint64_t delivered = 0;
     std::size_t said = 0;
     for (int turn = 0; turn < 50; ++turn) {
@@ -122,25 +126,20 @@ TEST(AckCoalescer, SettlesExactlyTheRequestedTagsInAnyOrder) {
       }
       for (std::size_t n = below(open.size() + 1); n > 0; --n) {
         const auto at = open.begin() + static_cast<std::ptrdiff_t>(below(open.size()));
-        if (below(5) == 0) {
-          acks.Reject(*at, below(2) == 0);
-          rejected.insert(*at);
-        } else {
-          acks.Ack(*at);
-          acked.insert(*at);
-        }
+        const Kind kind = below(5) > 0    ? Kind::kAck
+                          : below(2) == 0 ? Kind::kRequeue
+                                          : Kind::kReject;
+        acks.Settle(*at, kind);
+        settled[*at] = kind;
         open.erase(at);
       }
-      acks.Flush(
-          [&](std::uint64_t tag, bool multiple) {
-            broker.Ack(tag, multiple);
-            ++said;
-          },
-          [&](std::uint64_t tag, bool) { broker.Reject(tag); });
-      ASSERT_EQ(broker.acked(), acked);
-      ASSERT_EQ(broker.rejected(), rejected);
+      acks.Flush([&](std::uint64_t tag, Kind kind, bool multiple) {
+        broker.Settle(tag, kind, multiple);
+        ++said;
+      });
+      ASSERT_EQ(broker.settled(), settled);
     }
-    EXPECT_LT(said, acked.size());
+    EXPECT_LT(said, settled.size());
   }
 }
 

@@ -32,15 +32,6 @@ inline std::string NestedTable(int levels, bool followed = false) {
   return bytes + Repeat(levels, behind);
 }
 
-// The round-th thousand of deliveries to a consumer that is not there.
-inline std::string DeliverToNobody(std::uint64_t round) {
-  std::string bytes;
-  for (std::uint64_t tag = round * 1000 + 1; tag <= round * 1000 + 1000; ++tag) {
-    bytes += Say(1, method::BasicDeliver{.consumer_tag = "you", .delivery_tag = tag}) + Header(0);
-  }
-  return bytes;
-}
-
 // Deliveries and their content: a header frame, and the body in frames.
 inline std::vector<Violation> ContentViolations() {
   using namespace method;  // NOLINT(google-build-using-namespace)
@@ -145,8 +136,6 @@ inline std::vector<Violation> ContentViolations() {
       {"CutsADeliveryShort", kConsuming,
        SayCutShort(1, BasicDeliver{.consumer_tag = "me", .delivery_tag = 1}), kEnds, 502,
        "basic.deliver on channel 1: basic.deliver ends early"},
-      {"DeliversToNobodyMoreThanItReads", kConsuming, "", Verdict::kHangsUp, 0,
-       "on channel 1: it demands replies faster than it reads them", DeliverToNobody, false, true},
 
       // ---- to be put up with
       {"DeliversToAConsumerThatIsNotThere", kConsuming,
