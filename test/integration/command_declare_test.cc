@@ -76,7 +76,8 @@ TEST_F(CommandDeclare, NamesTheDifferenceToTheExistingQueueOrExchange) {
              "x-max-length is '5', but '6' was requested"},
         Case{{"--queue", "shy"}, "auto_delete is 'true', but 'false' was requested"},
         Case{{"--queue", "orders", "--exchange", "shop", "--routing-key", "k"},
-             "exchange 'shop' exists with other arguments: type is 'direct', but 'topic' was requested"}}) {
+             "exchange 'shop' exists with other arguments: type is 'direct', but 'topic' was "
+             "requested"}}) {
     const End end = Declare(differs.arguments);
     EXPECT_EQ(end.code, 69) << end.err;
     EXPECT_THAT(end.err, AllOf(HasSubstr(differs.difference), HasSubstr("remedy: ")));

@@ -353,14 +353,14 @@ using ServerMethod = std::variant<
 
 // Methods that a client sends.
 using ClientMethod =
-    std::variant<method::BasicPublish, method::BasicAck, method::BasicNack,
-                 method::QueueDeclare, method::ExchangeDeclare, method::QueueBind,
-                 method::ConnectionStartOk, method::ConnectionTuneOk, method::ConnectionOpen,
-                 method::ConnectionClose, method::ConnectionCloseOk, method::ConnectionUpdateSecret,
-                 method::ChannelOpen, method::ChannelFlow, method::ChannelFlowOk,
-                 method::ChannelClose, method::ChannelCloseOk, method::ExchangeDelete,
-                 method::QueuePurge, method::QueueDelete, method::BasicQos, method::BasicConsume,
-                 method::BasicCancel, method::BasicCancelOk, method::ConfirmSelect>;
+    std::variant<method::BasicPublish, method::BasicAck, method::BasicNack, method::QueueDeclare,
+                 method::ExchangeDeclare, method::QueueBind, method::ConnectionStartOk,
+                 method::ConnectionTuneOk, method::ConnectionOpen, method::ConnectionClose,
+                 method::ConnectionCloseOk, method::ConnectionUpdateSecret, method::ChannelOpen,
+                 method::ChannelFlow, method::ChannelFlowOk, method::ChannelClose,
+                 method::ChannelCloseOk, method::ExchangeDelete, method::QueuePurge,
+                 method::QueueDelete, method::BasicQos, method::BasicConsume, method::BasicCancel,
+                 method::BasicCancelOk, method::ConfirmSelect>;
 
 }  // namespace retryq::amqp
 
