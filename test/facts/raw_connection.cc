@@ -148,6 +148,8 @@ std::uint64_t RawConnection::Take(const std::string& queue) {
   return tag;
 }
 
+void RawConnection::Ack(std::uint64_t tag) { amqp_basic_ack(connection_, 1, tag, /*multiple=*/0); }
+
 void RawConnection::Reject(std::uint64_t tag) {
   amqp_basic_reject(connection_, kChannel, tag, /*requeue=*/1);
 }

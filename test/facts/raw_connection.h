@@ -47,6 +47,7 @@ class RawConnection {
   // Takes the first message of `queue`, which must have one, and keeps it unsettled: closing the
   // connection requeues it. Returns its delivery tag.
   std::uint64_t Take(const std::string& queue);
+  void Ack(std::uint64_t tag);
   // Both requeue the message, without a reply.
   void Reject(std::uint64_t tag);
   void Nack(std::uint64_t tag);

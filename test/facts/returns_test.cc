@@ -64,6 +64,21 @@ TEST_F(ReturnFacts, F41AConnectionThatIsLostCountsAsAFailure) {
   EXPECT_EQ(Next(), Expected(1, 0));
 }
 
+TEST_F(ReturnFacts, F74AcksBehindManyRequeuesAreLostWithTheChannel) {
+  constexpr std::uint32_t kRequeued = 1000;
+  constexpr std::uint32_t kAcked = 200;
+  for (std::uint32_t i = 1; i < kRequeued + kAcked; ++i) peer_->Send("", "work", "message");
+  peer_->AwaitConfirms();
+  {
+    RawConnection consumer(vhost_.Url());
+    for (std::uint32_t i = 0; i < kRequeued + kAcked; ++i) consumer.Take("work");
+    for (std::uint32_t i = 0; i < kRequeued; ++i) consumer.Nack(i + 1);
+    for (std::uint32_t i = 0; i < kAcked; ++i) consumer.Ack(kRequeued + i + 1);
+  }
+  EXPECT_TRUE(Eventually([&] { return peer_->Count("work") > kRequeued; }, absl::Seconds(5)))
+      << peer_->Count("work");
+}
+
 // As our client does at a stop: a cancel, a nack of all, and a close, right behind one another.
 TEST_F(ReturnFacts, F41MessagesRequeuedBeforeTheChannelClosesDoNotCountFrom43) {
   asker_.Consume("work", 1);

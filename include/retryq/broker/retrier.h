@@ -129,8 +129,9 @@ class RETRYQ_EXPORT Retrier {
   // redelivery of the open ones does not count.
   void Abandon(const absl::Status& why);
 
-  // Calls `idle` once no delivery is open (in the next turn of the loop, if none is open now). Only
-  // one call may be pending.
+  // Calls `idle` once no delivery is open: in the next turn of the loop, or 200 ms later for a
+  // quorum queue, which loses acks that are still under way when the channel closes. Only one call
+  // may be pending.
   void WhenIdle(std::function<void()> idle);
 
   // For Consumer.

@@ -26,6 +26,11 @@ namespace {
 
 constexpr absl::Duration kReportEarlyEvery = absl::Minutes(1);
 
+// The pause between the last ack and the end of a consumer of a quorum queue. The broker holds acks
+// back while many Raft commands are under way, and loses these if the channel is closed meanwhile
+// (F74 in doc/rabbitmq_facts_queues.md).
+constexpr absl::Duration kLastAcksTake = absl::Milliseconds(200);
+
 // Other deliveries count as timed out too if their age is at least this fraction of the age of the
 // timed-out delivery: the broker may have sent them earlier than they arrived.
 constexpr double kTimedOutToo = 0.95;
@@ -479,11 +484,14 @@ void Retrier::Impl::WhenIdle(std::function<void()> idle) {
   NotifyIfIdle();
 }
 
-// In the next turn of the loop, so that `idle_` is not called from inside another call.
+// Not from inside another call: in the next turn of the loop, or once a quorum queue has most
+// likely taken the last acks.
 void Retrier::Impl::NotifyIfIdle() {
   if (idle_ == nullptr || open() != 0) return;
-  idle_timer_ = shared_->environment().timers->After(
-      absl::ZeroDuration(), [idle = std::exchange(idle_, nullptr)] { idle(); });
+  const bool is_quorum = context_.counted_returns.counts() == true;
+  idle_timer_ =
+      shared_->environment().timers->After(is_quorum ? kLastAcksTake : absl::ZeroDuration(),
+                                           [idle = std::exchange(idle_, nullptr)] { idle(); });
 }
 
 }  // namespace retryq

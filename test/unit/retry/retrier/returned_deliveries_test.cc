@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -329,35 +330,53 @@ TEST_F(ReturnedDeliveries, WithoutAHistoryAreRequeuedWithoutRetryHeaders) {
   EXPECT_FALSE(LastPublish().persistent);
 }
 
-// A classic queue counts nothing: the header comes from a publisher (F64).
-class DeliveryCount : public ReturnedDeliveries,
-                      public ::testing::WithParamInterface<const char*> {};
-
-TEST_P(DeliveryCount, IsTrustedOnlyForAQuorumQueue) {
-  broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
-    if (queue.arguments.Find("x-queue-type") == nullptr) return absl::OkStatus();
-    if (queue.arguments.Find("x-expires") == nullptr) {
+// "orders" exists, and the broker's refusals tell its type.
+class QueueType : public ReturnedDeliveries, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void Prepare(Handler handler) {
+    broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
+      if (queue.arguments.Find("x-queue-type") == nullptr) return absl::OkStatus();
+      if (queue.arguments.Find("x-expires") == nullptr) {
+        return absl::FailedPreconditionError(
+            "inequivalent arg 'x-expires' for queue 'orders' in vhost '/': received none but "
+            "current is the value '9000' of type 'signedint'");
+      }
       return absl::FailedPreconditionError(
-          "inequivalent arg 'x-expires' for queue 'orders' in vhost '/': received none but "
-          "current is the value '9000' of type 'signedint'");
-    }
-    return absl::FailedPreconditionError(
-        absl::StrCat("inequivalent arg 'x-queue-type' for queue 'orders' in vhost '/': received "
-                     "'retryq' but current is '",
-                     GetParam(), "'"));
-  };
+          absl::StrCat("inequivalent arg 'x-queue-type' for queue 'orders' in vhost '/': received "
+                       "'retryq' but current is '",
+                       GetParam(), "'"));
+    };
+    Start({.queue = "orders"}, std::move(handler));
+    retrier_->Prepare([](const absl::Status&) {});
+    time_.RunReady();
+  }
+  static bool IsQuorum() { return GetParam() == std::string("quorum"); }
+};
+
+// A classic queue counts nothing: the header comes from a publisher (F64).
+TEST_P(QueueType, DeterminesWhetherADeliveryCountIsTrusted) {
   std::vector<std::uint64_t> attempts;
-  Start({.queue = "orders"}, Handler([&](const Delivery& delivery) -> Outcome {
-          attempts.push_back(delivery.attempt());
-          return Outcome::Ok();
-        }));
-  retrier_->Prepare([](const absl::Status&) {});
-  time_.RunReady();
+  Prepare([&](const Delivery& delivery) -> Outcome {
+    attempts.push_back(delivery.attempt());
+    return Outcome::Ok();
+  });
   Redeliver(3);
-  EXPECT_THAT(attempts, ElementsAre(GetParam() == std::string("quorum") ? 3U : 0U));
+  EXPECT_THAT(attempts, ElementsAre(IsQuorum() ? 3U : 0U));
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, DeliveryCount, ::testing::Values("classic", "quorum"));
+// A quorum queue forgets acks that are under way when the channel closes (F74).
+TEST_P(QueueType, DeterminesWhetherLastAcksGetTime) {
+  Prepare([](const Delivery&) { return Outcome::Ok(); });
+  Deliver();
+  bool idle = false;
+  retrier_->WhenIdle([&idle] { idle = true; });
+  time_.RunReady();
+  EXPECT_EQ(idle, !IsQuorum());
+  time_.Advance(absl::Milliseconds(200));
+  EXPECT_TRUE(idle);
+}
+
+INSTANTIATE_TEST_SUITE_P(Queues, QueueType, ::testing::Values("classic", "quorum"));
 
 // RabbitMQ 4.3 closes the connection if a refusal has a long name that is not ASCII.
 TEST_F(ReturnedDeliveries, AreCountedOrNotWithoutAQuestionThatCostsEachConnection) {
