@@ -1,9 +1,12 @@
 #include "cli/command.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <numeric>
 #include <string_view>
@@ -40,7 +43,8 @@ Example: failed messages wait 1s, 2s, 4s, ... in the queues retry.1000, retry.20
   retryq send --queue orders 'order 42'
   retryq work --queue orders -- ./handle-order
 
-Exit status 74: the result could not be written to stdout.
+Exit status of all commands: 74 the result could not be written to stdout; 75 stopped by SIGINT,
+SIGTERM or SIGHUP before the end.
 )";
 
 // Describes this command and all subcommands of the table below, for shell completion.
@@ -74,12 +78,35 @@ int Finish(const std::string& who, const MessagesResult& result) {
 // An exit code: a problem that `doctor` finds is a result, not an error.
 int Finish(const std::string& /*who*/, int code) { return code; }
 
+// What OnEarlySignal writes.
+std::string stopped_line;
+
+// Async-signal-safe, and does not wait for the reader of stderr.
+void OnEarlySignal(int /*signal*/) {
+  pollfd polled = {STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&polled, 1, 0) > 0) {
+    [[maybe_unused]] const ssize_t written =
+        ::write(STDERR_FILENO, stopped_line.data(), stopped_line.size());
+  }
+  ::_exit(EX_TEMPFAIL);
+}
+
+// Reports a signal that a subcommand does not handle itself, for example while it connects.
+void ReportEarlySignals(const std::string& who) {
+  stopped_line = who + ": stopped by a signal before the end\n";
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    // nohup ignores a signal.
+    if (std::signal(number, OnEarlySignal) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
+}
+
 // Parses the arguments of a subcommand, runs it and prints its result. Returns the exit code.
 template <auto kParse, auto kRun>
 int Run(const std::string& who, const Arguments& arguments) {
   auto request = kParse(arguments);
   if (!request.ok()) return Fail(who, request.status());
   if (const Answer* answer = std::get_if<Answer>(&*request)) return Finish(who, answer->text);
+  ReportEarlySignals(who);
   return Finish(who, kRun(std::get<0>(*std::move(request))));
 }
 

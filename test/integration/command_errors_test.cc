@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <list>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "integration/command_run.h"
+#include "retryq/event_loop.h"
+#include "support/canned_server.h"
 
 namespace retryq::testing::command_errors_test {
 
@@ -82,6 +87,27 @@ TEST_F(CommandErrors, AClosedStdoutExitsWith74) {
                    vhost_.Url(), "", "/bin/sh");
     EXPECT_EQ(run.Wait(absl::Seconds(120)), 74) << command << ": " << run.err();
     EXPECT_THAT(run.err(), HasSubstr("cannot write to stdout: Bad file descriptor")) << command;
+  }
+}
+
+TEST_F(CommandErrors, ASignalWhileACommandConnectsExitsWith75AndOneLine) {
+  EventLoop loop;  // does not run, so that the server never replies
+  const CannedServer silent(loop, "");
+  const std::string at = absl::StrCat("guest:guest@127.0.0.1:", silent.port());
+  std::list<CommandRun> runs;
+  for (Arguments command : {Arguments{"declare", "--queue", "q"},
+                            {"send", "--queue", "q", "body"},
+                            {"doctor", "--management", "http://" + at},
+                            {"queues", "--management", "http://" + at},
+                            {"parked", "list", "--queue", "q", "--management", "http://" + at},
+                            {"waiting", "list", "--queue", "q", "--management", "http://" + at}}) {
+    runs.emplace_back(command, "amqp://" + at);
+  }
+  for (CommandRun& run : runs) {
+    EXPECT_TRUE(run.Until([&run] { return absl::StrContains(run.err(), "retryq: waiting for "); }));
+    run.Signal(SIGTERM);
+    EXPECT_EQ(run.Wait(), 75) << run.Story();
+    EXPECT_THAT(run.err(), HasSubstr(": stopped by a signal before the end\n"));
   }
 }
 
