@@ -90,6 +90,14 @@ TEST_F(CommandErrors, AClosedStdoutExitsWith74) {
   }
 }
 
+TEST_F(CommandErrors, AClosedStdinIsNotAnEmptyBody) {
+  CommandRun run({"-c", "exec " RETRYQ_COMMAND " send --queue orders <&-"}, vhost_.Url(), "",
+                 "/bin/sh");
+  EXPECT_EQ(run.Wait(), 69);
+  EXPECT_THAT(run.err(), HasSubstr("cannot read: Bad file descriptor"));
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
 TEST_F(CommandErrors, ASignalWhileACommandConnectsExitsWith75AndOneLine) {
   EventLoop loop;  // does not run, so that the server never replies
   const CannedServer silent(loop, "");

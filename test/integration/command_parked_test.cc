@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
@@ -10,8 +11,10 @@
 namespace retryq::testing::command_parked_test {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
@@ -442,6 +445,20 @@ TEST_P(CommandParked, SavesDroppedMessagesInAFileThatSendReads) {
     EXPECT_EQ(*message->properties.headers->Decode()->Find(name), value) << name;
   }
   EXPECT_EQ(TakeAll("orders.parked"), (std::map<std::string, int>{{"second", 1}}));
+}
+
+TEST_P(CommandParked, DropsNothingIfTheFileCannotBeWritten) {
+  for (int i = 0; i < 3; ++i) Park(std::string(5000, 'b'), ParkedPast(absl::StrCat("m-", i), "no"));
+  CommandRun drop({"-c", "ulimit -f 2; exec " RETRYQ_COMMAND
+                         " parked drop --queue orders --yes --all --backup " +
+                             File("dropped")},
+                  vhost_.Url(), "", "/bin/sh");
+  EXPECT_EQ(drop.Wait(), 69) << drop.Story();
+  EXPECT_THAT(drop.err(), HasSubstr("cannot be written (File too large)"));
+  // Nothing that could be published again although it is still parked.
+  EXPECT_THAT(drop.out(), Not(HasSubstr("saved in")));
+  EXPECT_FALSE(std::filesystem::exists(files_.File("dropped")));
+  EXPECT_TRUE(Holds("orders.parked", 3));
 }
 
 TEST_P(CommandParked, RefusesADelayQueueAsTheParkedQueue) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -86,14 +87,19 @@ class Backup {
     std::string lines;
     for (const amqp::MessagePtr& message : messages) lines += SendLine(*message, queue_);
     if (!WriteAll(file_.get(), lines) || ::fdatasync(file_.get()) != 0) {
-      return Failed("cannot be written");
+      const absl::Status failed = Failed("cannot be written");
+      // These messages stay in the queue.
+      if (size_ == 0) ::unlink(path_.c_str());
+      std::ignore = ::ftruncate(file_.get(), static_cast<off_t>(size_));
+      return failed;
     }
+    size_ += lines.size();
     return absl::OkStatus();
   }
 
   // Where the messages are; empty if none was saved.
   std::string Text() const {
-    if (!file_.is_open()) return "";
+    if (size_ == 0) return "";
     return absl::StrCat("  saved in ", path_, "; to publish them again: retryq send --lines <",
                         path_, "\n");
   }
@@ -108,6 +114,7 @@ class Backup {
   const std::string path_;
   const std::string queue_;
   FileDescriptor file_;
+  std::size_t size_ = 0;
 };
 
 std::string VerbOf(MessageAction action) {

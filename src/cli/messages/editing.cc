@@ -90,9 +90,9 @@ std::string EditorLine() {
 int RunOn(const std::string& editor, const std::string& path) {
   const std::string command = absl::StrCat("unset RETRYQ_URL RETRYQ_MANAGEMENT_URL; ", editor, " '",
                                            absl::StrReplaceAll(path, {{"'", "'\\''"}}), "'");
-  const auto ignored = std::signal(SIGPIPE, SIG_DFL);  // the editor inherits it
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_DFL);  // the editor's
   const int status = std::system(command.c_str());
-  std::signal(SIGPIPE, ignored);
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   return status;
 }
 

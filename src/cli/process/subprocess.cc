@@ -105,7 +105,7 @@ struct Program {
     // The child gets the default action of the signals that this process may ignore. SIGHUP is left
     // as it is, for nohup.
     const bool is_ours = number == SIGINT || number == SIGTERM || number == SIGPIPE ||
-                         number == SIGCHLD || current.sa_handler != SIG_IGN;
+                         number == SIGXFSZ || number == SIGCHLD || current.sa_handler != SIG_IGN;
     if (is_ours && current.sa_handler != SIG_DFL) ::signal(number, SIG_DFL);
   }
   for (int fd = 0; fd < static_cast<int>(program.descriptors.size()); ++fd) {

@@ -136,11 +136,13 @@ absl::StatusOr<std::string> ReadAll(int fd) {
 void PrepareProcess() {
   // open returns the lowest closed descriptor.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
   // An ignored SIGCHLD, which exec inherits, would discard the exit codes of children.
   std::signal(SIGCHLD, SIG_DFL);
-  std::signal(SIGPIPE, SIG_IGN);
+  // Then the write returns the error.
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
 }
 
 struct Outlet::Shared {

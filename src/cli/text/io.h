@@ -49,9 +49,10 @@ absl::Status WriteResult(std::string_view result);
 // Reads `fd` to its end, any bytes.
 absl::StatusOr<std::string> ReadAll(int fd);
 
-// Prepares the process, however it was started: 0, 1 and 2 are open, SIGPIPE is ignored, and
-// children can be waited for. If stdout was closed, writing to it fails: a result that cannot be
-// written is an error.
+// Prepares the process, however it was started: 0, 1 and 2 are open, SIGPIPE and SIGXFSZ are
+// ignored, and children can be waited for. If stdin was closed, reading it fails: nothing is not an
+// empty body. If stdout was closed, writing to it fails: a result that cannot be written is an
+// error.
 void PrepareProcess();
 
 // Writes text to a descriptor on its own thread, so that its caller never waits: a write to a pipe
