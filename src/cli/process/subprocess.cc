@@ -405,11 +405,10 @@ void Subprocess::Terminate(std::string why) {
 // The id of the group cannot be reused before the program is reaped.
 void Subprocess::Signal(int signal) const { ::kill(-pid_, signal); }
 
-bool Subprocess::has_read_input() const {
-  if (!stdin_.is_open()) return true;
+std::uint64_t Subprocess::read_input() const {
   int unread = 0;  // bytes in the pipe
-  return ::ioctl(stdin_.get(), FIONREAD, &unread) != 0 ||
-         static_cast<std::uint64_t>(unread) < sent_;
+  if (!stdin_.is_open() || ::ioctl(stdin_.get(), FIONREAD, &unread) != 0) return UINT64_MAX;
+  return sent_ - static_cast<std::uint64_t>(unread);
 }
 
 OrphanReaper::OrphanReaper(EventLoop& loop) : loop_(loop) {

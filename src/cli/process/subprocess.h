@@ -98,8 +98,9 @@ class Subprocess {
   bool is_running() const { return pid_ >= 0 && !has_exited_; }
   bool is_terminated() const { return !stopped_.empty(); }
 
-  // Returns whether the program has read anything from its stdin, or may have.
-  bool has_read_input() const;
+  // Returns how many bytes the program has read from its stdin; the highest number if that is not
+  // known.
+  std::uint64_t read_input() const;
 
  private:
   template <auto method>

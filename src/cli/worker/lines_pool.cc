@@ -74,8 +74,11 @@ class LinesPool::Program {
     const CommandOptions& options = pool_.options_.command;
     std::optional<std::string> traceparent;
     if (options.traceparent != nullptr) traceparent = options.traceparent(job.delivery);
-    process_.Write(LineFor(id, job.delivery, options.max_attempts, std::move(traceparent)));
-    open_.push_back({.id = id, .job = std::move(job), .given = Now()});
+    const std::string line =
+        LineFor(id, job.delivery, options.max_attempts, std::move(traceparent));
+    process_.Write(line);
+    written_ += line.size();
+    open_.push_back({.id = id, .job = std::move(job), .given = Now(), .end = written_});
     WatchFirst();
   }
 
@@ -115,6 +118,7 @@ class LinesPool::Program {
     std::uint64_t id;
     Job job;
     absl::Duration given;  // since boot
+    std::uint64_t end;     // of its line, in the program's stdin
   };
 
   absl::Duration Now() const { return pool_.loop_.clock().SinceBoot(); }
@@ -134,8 +138,10 @@ class LinesPool::Program {
   LinesPool& pool_;
   Slot& slot_;
   std::uint64_t last_id_ = 0;
-  std::deque<Open> open_;  // by id
-  std::string input_;      // the beginning of a line
+  std::uint64_t written_ = 0;  // bytes, to its stdin
+  std::uint64_t read_ = 0;     // of them, at least
+  std::deque<Open> open_;      // by id
+  std::string input_;          // the beginning of a line
   bool has_answered_ = false;
   bool odd_answer_said_ = false;
   bool in_order_ = true;                               // all answers so far came in order
@@ -198,6 +204,12 @@ void LinesPool::Program::OnLine(std::string_view line) {
                       : "the message with that \"id\" has been answered; write one answer for each "
                         "message");
   }
+  // The program may have left the line break in the pipe.
+  const std::uint64_t needed = found->end - 1;
+  if (read_ < needed) read_ = process_.read_input();
+  if (read_ < needed) {
+    return refuse("this program has not read the message with that \"id\" yet");
+  }
   if (!answer->ignored.empty() && !std::exchange(odd_answer_said_, true)) {
     pool_.callbacks_.odd_answer(IgnoredFieldWarning(answer->ignored));
   }
@@ -220,7 +232,7 @@ void LinesPool::Program::OnClosed(const char* which) {
 void LinesPool::Program::OnEnded(const ProcessEnd& process) {
   End end = {.why = process.stopped.empty() ? DescribeEnd(process) : process.stopped,
              .not_run = WhyNotRun(process).has_value(),
-             .begun = has_answered_ || process_.has_read_input(),
+             .begun = has_answered_ || process_.read_input() > 0,
              .answered = has_answered_};
   // A program that exits by itself after some messages may not have read the remaining ones.
   const bool in_peace = has_answered_ && process.exit_status() == EX_OK;

@@ -166,6 +166,19 @@ TEST_F(LinesPoolTest, StopsAProgramThatBreaksTheProtocol) {
   EXPECT_THAT(ends_[1], HasSubstr("the message with that \"id\" has been answered"));
 }
 
+TEST_F(LinesPoolTest, DoesNotBelieveAnAnswerToAMessageThatWasNotRead) {
+  StartAndAnswer("until test -e " + File("go") +
+                 "; do sleep 0.01; done; echo '{\"id\":1,\"ok\":true}'; sleep 600");
+  Give("a");
+  bool turned = false;
+  const auto timer = loop_.After(absl::Milliseconds(20), [&] { turned = true; });
+  Until([&] { return turned; });
+  files_.Write("go", "");
+  Until([&] { return ends_.size() >= 2; });
+  EXPECT_THAT(ends_[1], HasSubstr("has not read the message with that \"id\""));
+  EXPECT_THAT(order_, SizeIs(1));
+}
+
 TEST_F(LinesPoolTest, LimitsTheTimeOfEachMessageByItself) {
   Start(ForEach("sleep 0.3; " + std::string(kOk)), [](LinesPool::Options& options) {
     options.command.timeout = absl::Seconds(2);
