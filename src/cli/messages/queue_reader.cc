@@ -1,5 +1,7 @@
 #include "cli/messages/queue_reader.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
@@ -72,6 +74,8 @@ absl::Status QueueReader::Run() {
   const std::shared_ptr<void> drain = loop_.OnDrain([this](const EventLoop::DrainDone&) {
     const absl::Status interrupted = absl::CancelledError("interrupted");
     channel_ != nullptr ? Abandon(interrupted) : Abort(interrupted);
+    waiting_.emplace(loop_, amqp::Describe(options_.connection));
+    waiting_->Because("it has not answered yet; a second signal does not wait for it");
     WatchStop();
   });
   waiting_.emplace(loop_, amqp::Describe(options_.connection));
@@ -509,7 +513,7 @@ void QueueReader::Abort(const absl::Status& error) {
 
 void QueueReader::Tick() {
   tick_ = loop_.After(kTick, [this] {
-    if (began_) progress_.Update(seen_, total_, Now() - began_at_);
+    if (began_) progress_.Update(seen_ - std::min(undecided_, seen_), total_, Now() - began_at_);
     // RabbitMQ blocks only connections that have published.
     if (!began_ && channel_ != nullptr && Now() - began_at_ > kLongestSilence) {
       return Abort(absl::DeadlineExceededError(
