@@ -217,7 +217,9 @@ std::string Serves(const DelayQueueStatus& queue) {
 
 std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
   std::vector<std::string> oddities;
-  if (!queue.state.empty() && queue.state != "running" && queue.state != "idle") {
+  // "live" is the state of a queue without statistics.
+  if (!queue.state.empty() && queue.state != "running" && queue.state != "idle" &&
+      queue.state != "live") {
     oddities.push_back("its state is " + InQuotes(queue.state) + ": check the node that hosts it");
   }
   if (queue.undelivered.value_or(0) > 0) {

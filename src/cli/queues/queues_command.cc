@@ -52,22 +52,31 @@ Examples: all delay queues; the same, updated; the number of waiting messages fo
 )",
 };
 
-// Sums over delay queues. Unknown rates count as zero.
+// Sums over delay queues. Unknown if one of the counts, or each of the rates, is unknown.
 struct DelayQueueTotals {
   std::size_t queues = 0;
-  std::int64_t waiting = 0;
-  std::int64_t overdue = 0;
-  double in_per_second = 0;
-  double out_per_second = 0;
+  std::optional<std::int64_t> waiting = 0;
+  std::optional<std::int64_t> overdue = 0;
+  std::optional<double> in_per_second;
+  std::optional<double> out_per_second;
 };
+
+void AddCount(const std::optional<std::int64_t>& count, std::optional<std::int64_t>* total) {
+  *total = count && *total ? std::optional(**total + *count) : std::nullopt;
+}
+
+void AddRate(const std::optional<double>& rate, std::optional<double>* total) {
+  if (rate) *total = total->value_or(0) + *rate;
+}
 
 DelayQueueTotals TotalsOf(const DelayQueueList& list) {
   DelayQueueTotals totals{.queues = list.queues.size()};
+  if (list.queues.empty()) totals.in_per_second = totals.out_per_second = 0;
   for (const DelayQueueStatus& queue : list.queues) {
-    totals.waiting += queue.waiting.value_or(0);
-    totals.overdue += queue.overdue.value_or(0);
-    totals.in_per_second += queue.in_per_second.value_or(0);
-    totals.out_per_second += queue.out_per_second.value_or(0);
+    AddCount(queue.waiting, &totals.waiting);
+    AddCount(queue.overdue, &totals.overdue);
+    AddRate(queue.in_per_second, &totals.in_per_second);
+    AddRate(queue.out_per_second, &totals.out_per_second);
   }
   return totals;
 }
@@ -129,8 +138,8 @@ Cells CellsOf(const DelayQueueStatus& queue) {
 Cells CellsOf(const DelayQueueTotals& totals) {
   Cells cells;
   cells[0] = absl::StrCat(totals.queues, totals.queues == 1 ? " queue" : " queues");
-  cells[3] = absl::StrCat(totals.waiting);
-  cells[4] = absl::StrCat(totals.overdue);
+  cells[3] = CountText(totals.waiting);
+  cells[4] = CountText(totals.overdue);
   cells[7] = RateText(totals.in_per_second);
   cells[8] = RateText(totals.out_per_second);
   return cells;
@@ -281,10 +290,10 @@ std::string JsonText(const DelayQueueList& list) {
                            {"queues", std::move(queues)},
                            {"totals",
                             {{"queues", totals.queues},
-                             {"waiting", totals.waiting},
-                             {"overdue", totals.overdue},
-                             {"in_per_second", totals.in_per_second},
-                             {"out_per_second", totals.out_per_second}}}};
+                             {"waiting", OrNull(totals.waiting)},
+                             {"overdue", OrNull(totals.overdue)},
+                             {"in_per_second", OrNull(totals.in_per_second)},
+                             {"out_per_second", OrNull(totals.out_per_second)}}}};
   return JsonLine(all).append("\n");
 }
 

@@ -71,6 +71,18 @@ TEST(QueuesTable, ShowsTheExchangeThatMessagesWereDelayedTo) {
   EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("routing_key"), "order.placed");
 }
 
+TEST(QueuesTable, SumsOnlyWhatIsKnown) {
+  DelayQueueList list = List();
+  list.queues[1].waiting = list.queues[1].overdue = std::nullopt;
+  EXPECT_THAT(TableText(list, {}), HasSubstr("2 queues                                -        -"));
+  EXPECT_TRUE(Json::parse(JsonText(list)).at("totals").at("waiting").is_null());
+  list.queues[0].in_per_second = std::nullopt;
+  EXPECT_TRUE(Json::parse(JsonText(list)).at("totals").at("in_per_second").is_null());
+  list.queues.clear();
+  EXPECT_EQ(Json::parse(JsonText(list)).at("totals").at("waiting"), 0);
+  EXPECT_EQ(Json::parse(JsonText(list)).at("totals").at("in_per_second"), 0);
+}
+
 TEST(QueuesJson, IsOneLineForAnyName) {
   DelayQueueList list = List();
   list.queues[1].dead_letter_exchange = "\xff\n";
@@ -285,6 +297,8 @@ TEST(DelayQueueStatus, AppliesPolicies) {
                   HasSubstr("expires")));
   queue["effective_policy_definition"] = {{"message-ttl", 120'000}};
   EXPECT_EQ(Read(queue).ttl, absl::Minutes(1));
+  EXPECT_THAT(Oddities(Read(queue)), IsEmpty());
+  queue["state"] = "live";  // without statistics
   EXPECT_THAT(Oddities(Read(queue)), IsEmpty());
 }
 
