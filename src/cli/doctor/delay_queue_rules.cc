@@ -35,6 +35,21 @@ std::string Some(const Names& all) {
                       all.size() - kMostNamed, " more");
 }
 
+// What full delay queues do if a policy limits their length. The argument x-overflow, which clients
+// set for quorum queues and with a limit of their own, wins over the policy.
+const char* HarmOfFull(const Json& definition, const WorkOptions& worker) {
+  const DelayQueueOptions& own = worker.delay_queues();
+  const std::string overflow = TextOf(definition, "overflow").value_or("");
+  if (own.queue_type == QueueType::kQuorum || own.max_length > 0 || own.max_length_bytes > 0 ||
+      overflow == "reject-publish") {
+    return "full queues refuse messages";
+  }
+  return overflow == "reject-publish-dlx"
+             ? "overflow reject-publish-dlx: full queues refuse messages and also return them at "
+               "once, so that each is handled twice"
+             : "full queues push messages out too early";
+}
+
 // The harmful effects of a policy's definition on delay queues of these options.
 Names HarmsOf(const Json& definition, const WorkOptions& worker) {
   Names harms;
@@ -53,7 +68,7 @@ Names HarmsOf(const Json& definition, const WorkOptions& worker) {
     const std::optional<std::int64_t> limit = IntegerOf(definition, key);
     if (!limit || *limit < 0) return;
     if (own > 0 && own <= static_cast<std::uint64_t>(*limit)) return;
-    harms.push_back(absl::StrCat(key, " ", *limit, " (full queues push messages out too early)"));
+    harms.push_back(absl::StrCat(key, " ", *limit, " (", HarmOfFull(definition, worker), ")"));
   };
   no_less_than("max-length", worker.delay_queues().max_length);
   no_less_than("max-length-bytes", worker.delay_queues().max_length_bytes);
@@ -366,9 +381,11 @@ Findings CheckDelayQueues(const std::vector<Json>& queues, const WorkOptions& wo
          "--prefix");
   }
   if (!survey.hashed.empty()) {
-    warn("clients use different options (the hashes in the queue names differ): " +
-             Some(survey.hashed),
-         "see the event 'renamed' in their logs for the reason; the queues expire by themselves");
+    warn(
+        "queues with a hash in their names replace queues that had other options or could not be "
+        "used: " +
+            Some(survey.hashed),
+        "see the event 'renamed' in their logs for the reason; the queues expire by themselves");
   }
   const DelayQueueOptions& options = worker.delay_queues();
   if (survey.quorum > kManyQuorumQueues) {

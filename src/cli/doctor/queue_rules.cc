@@ -479,8 +479,9 @@ Findings CheckWorkQueue(const QueueFacts& facts) {
     findings.push_back(Warning(
         "work queue",
         "its policies are not known, and one may take messages out of it: the broker has no "
-        "statistics of the queue yet",
-        "run retryq doctor in 10 seconds"));
+        "statistics of the queue",
+        "run retryq doctor again in 10 seconds; if the statistics are disabled, see rabbitmqctl "
+        "list_queues name effective_policy_definition"));
   }
   return findings;
 }

@@ -361,6 +361,20 @@ TEST_F(DelayQueueRules, ReportOnlyPoliciesThatChangeDelayQueues) {
   EXPECT_TRUE(MayHarm(With({{"max-length", 9}}), Options({"--max-length", "10"})));
 }
 
+TEST_F(DelayQueueRules, ReportWhatAFullQueueDoesWithMessages) {
+  const auto text = [](const char* overflow, const WorkOptions& options) {
+    const Json policy = {{"max-length", 9}, {"overflow", overflow}};
+    return CheckPolicies(With(policy), {Under("p", policy)}, options).finding;
+  };
+  EXPECT_THAT(text("drop-head", Options()), HasSubstr("push messages out too early"));
+  EXPECT_THAT(text("reject-publish", Options()), HasSubstr("(full queues refuse messages)"));
+  EXPECT_THAT(text("reject-publish-dlx", Options()), HasSubstr("each is handled twice"));
+  // These queues have the argument x-overflow.
+  EXPECT_THAT(text("reject-publish-dlx", Quorum()), HasSubstr("(full queues refuse messages)"));
+  EXPECT_THAT(text("reject-publish-dlx", Options({"--max-length", "10"})),
+              HasSubstr("(full queues refuse messages)"));
+}
+
 TEST_F(DelayQueueRules, ReportPoliciesThatFederateDelayQueuesOrTheirExchanges) {
   for (const char* key :
        {"federation-upstream", "federation-upstream-set", "federation-upstream-pattern"}) {
@@ -431,7 +445,9 @@ TEST_F(DelayQueueRules, ReportQueuesWithOtherOptions) {
                         "is \"1000\" instead of 1000, x-max-priority is set)"));
   Json hashed = Declared(absl::Seconds(1), options);
   hashed["name"] = "retry.1000.5e4c91aa";
-  EXPECT_THAT(Text({hashed}, options), AllOf(StartsWith("warning"), HasSubstr("1000.5e4c91aa")));
+  // After a nack, too, so it does not show that the options differ.
+  EXPECT_THAT(Text({hashed}, options), AllOf(StartsWith("warning"), HasSubstr("1000.5e4c91aa"),
+                                             HasSubstr("had other options or could not be used")));
 }
 
 TEST_F(DelayQueueRules, CountTheDelaysOfEachKindOfQueue) {
