@@ -373,6 +373,16 @@ TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerAcceptsNoPublishes) {
       [this] { broker().RaiseAlarm(); }, kLongest);
 }
 
+TEST_F(CommandEveryStopOnItsBroker, WhileASendIsNotConfirmed) {
+  broker().RaiseAlarm();
+  const absl::Time begin = absl::Now();
+  const End end = RunToEnd({"send", "--queue", "orders", "an order"});
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, ::testing::HasSubstr("was not confirmed in time"));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(11));  // "within 10s"
+  broker().ClearAlarm();
+}
+
 TEST_F(CommandEveryStopOnItsBroker, WhileAReplayIsNotConfirmed) {
   peer_.DeclareQueue("orders.parked");
   for (int i = 0; i < 3; ++i) peer_.Publish("", "orders.parked", "an order");

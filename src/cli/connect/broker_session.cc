@@ -299,6 +299,12 @@ BrokerWatch::BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Dur
   });
 }
 
+absl::Status BrokerWatch::Run(const absl::Status& result) {
+  absl::Status run = loop_.Run();
+  if (has_connected_) SayGoodbye(loop_);
+  return run.ok() ? result : run;
+}
+
 void BrokerWatch::Begin(std::string_view why) {
   if (!waiting_) waiting_.emplace(loop_, broker_);
   waiting_->Because(why);
@@ -312,6 +318,7 @@ void BrokerWatch::OnEvent(const Event& event) {
       [[fallthrough]];
     case EventKind::kUnblocked:
       then_.empty() ? waiting_.reset() : Begin(then_);
+      if (begin_ != nullptr) std::exchange(begin_, nullptr)();
       return;
     case EventKind::kBlocked:
       return Begin(absl::StrCat("the broker has an alarm and accepts no messages: ",

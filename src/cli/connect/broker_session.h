@@ -55,6 +55,9 @@ class HeldSignals {
 // How long a command waits for a reply of the broker.
 inline constexpr absl::Duration kLongestSilence = absl::Seconds(10);
 
+// The deadline of an operation of a command that then closes its connection.
+inline const absl::Duration kLongestOperation = kLongestSilence - kGoodbye;
+
 // Returns the options with this connection name, which the broker lists.
 inline amqp::ConnectionOptions Named(amqp::ConnectionOptions options, std::string name) {
   options.connection_name = std::move(name);
@@ -180,6 +183,13 @@ class BrokerWatch : public Observer {
 
   bool has_connected() const { return has_connected_; }
 
+  // Calls `begin` once, when the first connection is open.
+  void WhenConnected(std::function<void()> begin) { begin_ = std::move(begin); }
+
+  // Runs the loop until it is stopped, and closes the connections. Returns why the loop failed;
+  // otherwise `result`.
+  absl::Status Run(const absl::Status& result);
+
  private:
   void OnDisconnected(std::string_view error);
   void Begin(std::string_view why);
@@ -189,6 +199,7 @@ class BrokerWatch : public Observer {
   const std::string broker_;
   const std::string then_;
   const Refused refused_;
+  std::function<void()> begin_;
   std::optional<Waiting> waiting_;
   bool has_connected_ = false;
   bool is_overdue_ = false;

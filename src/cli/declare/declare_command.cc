@@ -19,8 +19,8 @@ constexpr HelpText kDeclareHelp = {
     .usage = "retryq declare --queue QUEUE [OPTIONS] [--exchange EXCHANGE --routing-key KEY]...",
     .footer =
         R"(Exit status: 0 all objects exist as requested; 64 wrong options; 69 an object exists with other
-arguments (the message names the difference and the remedy), or the broker does not answer; 77
-refused by the broker.
+arguments (the message names the difference and the remedy), or the broker does not answer within
+10s; 77 refused by the broker.
 
 Example: a quorum queue for all orders of the exchange shop, with a TTL of one hour
   retryq declare --queue orders --queue-type quorum --argument x-message-ttl=3600000 \
@@ -138,14 +138,13 @@ absl::Status Declare(const DeclareCommandOptions& options) {
   client_options.observer = &watch;
   Client client(loop, std::move(client_options));
   absl::Status declared;
-  client.Declare(options.work_queue, {.deadline = options.wait + kLongestSilence},
-                 [&](absl::Status status) {
-                   declared = std::move(status);
-                   loop.Stop();
-                 });
-  const absl::Status run = loop.Run();
-  if (watch.has_connected()) SayGoodbye(loop);
-  return run.ok() ? declared : run;
+  watch.WhenConnected([&] {
+    client.Declare(options.work_queue, {.deadline = kLongestOperation}, [&](absl::Status status) {
+      declared = std::move(status);
+      loop.Stop();
+    });
+  });
+  return watch.Run(declared);
 }
 
 }  // namespace retryq::cli

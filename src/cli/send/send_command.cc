@@ -301,10 +301,9 @@ absl::StatusOr<std::string> CheckDelayedTarget(const SendOptions& options) {
 // Moves the message into the publish, and waits for the confirm.
 absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, Observer& route,
                         EventLoop& loop) {
-  const absl::Duration deadline = options.wait + kLongestSilence;
   const bool to_queue = options.message.exchange.empty();
   options.client.observer = &route;
-  options.publish.deadline = deadline;
+  options.publish.deadline = kLongestOperation;
   absl::Status published;
   Client client(loop, options.client);
   const auto publish = [&] {
@@ -313,19 +312,16 @@ absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, Observer& rout
       loop.Stop();
     });
   };
-  if (options.declare) {
-    client.Declare(*options.declare, {.only_if_missing = true, .deadline = deadline},
+  watch.WhenConnected([&] {
+    if (!options.declare) return publish();
+    client.Declare(*options.declare, {.only_if_missing = true, .deadline = kLongestOperation},
                    [&](absl::Status status) {
                      if (status.ok()) return publish();
                      published = std::move(status);
                      loop.Stop();
                    });
-  } else {
-    publish();
-  }
-  const absl::Status run = loop.Run();
-  if (watch.has_connected()) SayGoodbye(loop);
-  return run.ok() ? published : run;
+  });
+  return watch.Run(published);
 }
 
 using Json = nlohmann::json;

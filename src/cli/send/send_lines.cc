@@ -252,17 +252,18 @@ class LineReader {
 };
 
 // One run of `retryq send --lines`.
-class LineSender : private Observer {
+class LineSender {
  public:
   explicit LineSender(const SendOptions& options)
       : options_(options),
         watch_(loop_, options.client, options.wait, "",
                [this](const absl::Status& why) { OnRefused(why); }) {
     ClientOptions client = options.client;
-    client.observer = this;
+    client.observer = &watch_;
     client.tracer = spans_.tracer();
     client.max_open_publishes = *options.lines;
     client_.emplace(loop_, std::move(client));
+    watch_.WhenConnected([this] { Begin(); });
   }
 
   absl::Status Run() {
@@ -283,9 +284,7 @@ class LineSender : private Observer {
  private:
   // Reads nothing before the connection is open: a refused connection is one error, not one per
   // line.
-  void OnEvent(const Event& event) override {
-    watch_.OnEvent(event);
-    if (event.kind != EventKind::kConnected || std::exchange(has_begun_, true)) return;
+  void Begin() {
     if (!options_.declare) return reader_.Resume();
     client_->Declare(*options_.declare, {.only_if_missing = true}, [this](absl::Status status) {
       status.ok() ? reader_.Resume() : loop_.Fail(std::move(status));
@@ -445,7 +444,6 @@ class LineSender : private Observer {
   std::uint64_t answered_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t unread_ = 0;  // results that have not been read
-  bool has_begun_ = false;
   bool has_ended_ = false;
   bool is_interrupted_ = false;
   absl::Status input_error_;

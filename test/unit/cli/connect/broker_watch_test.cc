@@ -37,6 +37,15 @@ TEST_F(BrokerWatchTest, WaitsForALostConnection) {
   EXPECT_EQ(Run(), absl::OkStatus());
 }
 
+TEST_F(BrokerWatchTest, BeginsOnceWithTheFirstConnection) {
+  int begun = 0;
+  watch_.WhenConnected([&begun] { ++begun; });
+  Hear(EventKind::kDisconnected, "UNAVAILABLE: Connection refused");
+  EXPECT_EQ(begun, 0);
+  for (int i = 0; i < 2; ++i) Hear(EventKind::kConnected);
+  EXPECT_EQ(begun, 1);
+}
+
 constexpr char kRefusedDeclare[] =
     "delay queue 'retry.1000' cannot be declared (403 ACCESS_REFUSED - access to queue "
     "'retry.1000' in vhost '/' refused for user 'u'); remedy: grant the user 'configure'";
