@@ -151,7 +151,10 @@ Session::~Session() = default;
 
 std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
   std::size_t number = 1;
-  while (number < channels_.size() && channels_[number] != nullptr) ++number;
+  const auto is_taken = [this](std::size_t taken) {
+    return channels_[taken] != nullptr && !channels_[taken]->finished();
+  };
+  while (number < channels_.size() && is_taken(number)) ++number;
   const std::size_t limit = handshake_.tuning().channel_max;
   if (number > (limit == 0 ? kMostChannels : limit)) return nullptr;
   if (number == channels_.size()) channels_.emplace_back();
@@ -356,8 +359,11 @@ absl::Status Session::OnChannelMethod(const FrameView& frame, Channel::Impl& cha
   if (IsOfConnection(*method)) {
     return ProtocolError(ReplyCode::kCommandInvalid, "it must be on channel 0");
   }
+  // If it is closed, the channels that are opened in its callbacks may take its number.
+  const std::shared_ptr<Channel::Impl> kept = channels_[frame.channel];
   absl::Status status = channel.OnMethod(*method);
-  if (state_ != State::kEnded && channel.finished()) channels_[frame.channel] = nullptr;
+  const bool is_over = state_ != State::kEnded && channel.finished();
+  if (is_over && channels_[frame.channel] == kept) channels_[frame.channel] = nullptr;
   return status;
 }
 

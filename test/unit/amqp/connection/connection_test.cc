@@ -61,6 +61,25 @@ TEST_F(ConnectionTest, SendsAnAckInTheTurnOfAHeartbeat) {
   }
 }
 
+TEST_F(ConnectionTest, TheNumberOfARefusedChannelIsFreeInItsCallbacks) {
+  options_.channel_max = 2;
+  Open();
+  const auto first = OpenChannel();
+  auto refused = connection_->OpenChannel(this);
+  std::unique_ptr<Channel> next;
+  refused->DeclareQueue({.name = "missing", .passive = true},
+                        [&](const absl::StatusOr<DeclareOk>& answer) {
+                          EXPECT_TRUE(absl::IsNotFound(answer.status()));
+                          refused.reset();
+                          next = connection_->OpenChannel(this);
+                          next->ConfirmSelect(nullptr);
+                        });
+  RunUntilHeard("2 queue.declare");
+  server_->Say(2, method::ChannelOpenOk{});
+  server_->Say(2, method::ChannelClose{.reply_code = 404});
+  RunUntilHeard("2 confirm.select");
+}
+
 TEST_F(ConnectionTest, AcceptsDeliveriesBeforeConsumeOk) {
   const auto channel = OpenChannel();
   channel->Consume({.queue = "queue", .consumer_tag = "early"}, [](const auto&) {});
