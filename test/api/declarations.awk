@@ -61,10 +61,15 @@ function open(    s, name, n) {
   }
 }
 
-function close_scope(    values, i, n) {
+function close_scope(    values, line, i, j, n) {
   if (is_enum[depth]) {
+    sub(/,[ \t\n]*$/, "", text)
     n = split(text, values, ",")
-    for (i = 1; i <= n; ++i) declare(values[i])
+    for (i = 1; i <= n; i += 5) {
+      line = values[i]
+      for (j = i + 1; j <= n && j < i + 5; ++j) line = line ", " values[j]
+      declare(line)
+    }
   }
   text = ""
   --depth
