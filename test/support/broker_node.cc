@@ -2,14 +2,11 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <sstream>
-#include <stdexcept>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 namespace {

@@ -1,10 +1,7 @@
 #ifndef RETRYQ_TEST_SUPPORT_BROKER_NODE_H_
 #define RETRYQ_TEST_SUPPORT_BROKER_NODE_H_
 
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "support/standard.h"
 
 namespace retryq::testing {
 

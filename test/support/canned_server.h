@@ -4,12 +4,8 @@
 #include <event2/listener.h>
 #include <openssl/ssl.h>
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "retryq/event_loop.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -4,10 +4,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <array>
-#include <functional>
 #include <random>
-#include <stdexcept>
+
+#include "support/standard.h"
 
 namespace retryq::testing {
 namespace {

@@ -5,11 +5,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#include <memory>
-#include <string>
-
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -5,13 +5,8 @@
 #include <event2/listener.h>
 #include <netinet/in.h>
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <stdexcept>
-#include <utility>
-
 #include "retryq/event_loop.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 

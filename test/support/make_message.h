@@ -1,17 +1,11 @@
 #ifndef RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_
 #define RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "amqp/codec/properties_codec.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 
@@ -79,5 +73,11 @@ inline std::string NestedTableBytes(int levels) {
 }
 
 }  // namespace retryq::testing
+
+namespace retryq {
+using testing::MakeMessage;
+using testing::MakeMessageWithHeaderBytes;
+using testing::NestedTableBytes;
+}  // namespace retryq
 
 #endif  // RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_

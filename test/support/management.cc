@@ -4,13 +4,10 @@
 #include <event2/event.h>
 #include <event2/http.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "absl/strings/escaping.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 namespace {

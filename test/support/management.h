@@ -1,11 +1,9 @@
 #ifndef RETRYQ_TEST_SUPPORT_MANAGEMENT_H_
 #define RETRYQ_TEST_SUPPORT_MANAGEMENT_H_
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
+
+#include "support/standard.h"
 
 namespace retryq::testing {
 

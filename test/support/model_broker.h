@@ -1,20 +1,13 @@
 #ifndef RETRYQ_TEST_SUPPORT_MODEL_BROKER_H_
 #define RETRYQ_TEST_SUPPORT_MODEL_BROKER_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <map>
-#include <optional>
-#include <string>
 #include <unordered_set>
 
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "retryq/amqp/table.h"
 #include "retryq/broker/broker.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq {
 

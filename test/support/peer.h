@@ -3,15 +3,10 @@
 
 #include <amqp.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <string_view>
-
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 

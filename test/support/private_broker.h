@@ -1,11 +1,8 @@
 #ifndef RETRYQ_TEST_SUPPORT_PRIVATE_BROKER_H_
 #define RETRYQ_TEST_SUPPORT_PRIVATE_BROKER_H_
 
-#include <map>
-#include <string>
-
-#include "absl/time/time.h"
 #include "support/broker_node.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -4,15 +4,9 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "amqp/codec/frame.h"
 #include "retryq/event_loop.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 

@@ -1,16 +1,13 @@
 #ifndef RETRYQ_TEST_SUPPORT_READ_FACTS_H_
 #define RETRYQ_TEST_SUPPORT_READ_FACTS_H_
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/timed_out.h"
 #include "retryq/amqp/message.h"
 #include "retryq/broker/retrier.h"
 #include "retryq/delivery.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

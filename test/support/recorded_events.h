@@ -1,12 +1,8 @@
 #ifndef RETRYQ_TEST_SUPPORT_RECORDED_EVENTS_H_
 #define RETRYQ_TEST_SUPPORT_RECORDED_EVENTS_H_
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "retryq/observer.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

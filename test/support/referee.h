@@ -1,13 +1,7 @@
 #ifndef RETRYQ_TEST_SUPPORT_REFEREE_H_
 #define RETRYQ_TEST_SUPPORT_REFEREE_H_
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <map>
-#include <string>
-#include <string_view>
+#include "support/test.h"
 
 namespace retryq::testing {
 

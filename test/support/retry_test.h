@@ -1,21 +1,10 @@
 #ifndef RETRYQ_TEST_SUPPORT_RETRY_TEST_H_
 #define RETRYQ_TEST_SUPPORT_RETRY_TEST_H_
 
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <functional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "retryq/retryq.h"
 #include "support/peer.h"
 #include "support/recorded_events.h"
+#include "support/test.h"
 #include "support/test_vhost.h"
 
 namespace retryq::testing {
@@ -148,6 +137,12 @@ class RetryTest : public ::testing::Test {
     }
     return story;
   }
+};
+
+// The same with a classic work queue "orders".
+class OrdersTest : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
 };
 
 }  // namespace retryq::testing

@@ -1,17 +1,9 @@
 #ifndef RETRYQ_TEST_SUPPORT_SCRIPTED_BROKER_H_
 #define RETRYQ_TEST_SUPPORT_SCRIPTED_BROKER_H_
 
-#include <algorithm>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "retryq/broker/broker.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

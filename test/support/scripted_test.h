@@ -1,18 +1,13 @@
 #ifndef RETRYQ_TEST_SUPPORT_SCRIPTED_TEST_H_
 #define RETRYQ_TEST_SUPPORT_SCRIPTED_TEST_H_
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <optional>
-#include <vector>
-
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -1,24 +1,13 @@
 #ifndef RETRYQ_TEST_SUPPORT_SIMULATED_WORLD_H_
 #define RETRYQ_TEST_SUPPORT_SIMULATED_WORLD_H_
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/recorded_events.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -1,10 +1,9 @@
 #include "support/temporary_directory.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <stdexcept>
+
+#include "support/standard.h"
 
 namespace retryq::testing {
 

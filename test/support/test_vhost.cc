@@ -1,16 +1,12 @@
 #include "support/test_vhost.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <stdexcept>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 namespace {

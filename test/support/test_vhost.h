@@ -1,14 +1,9 @@
 #ifndef RETRYQ_TEST_SUPPORT_TEST_VHOST_H_
 #define RETRYQ_TEST_SUPPORT_TEST_VHOST_H_
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "retryq/amqp/connection_options.h"
 #include "support/management.h"
+#include "support/standard.h"
 
 namespace retryq::testing {
 

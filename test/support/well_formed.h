@@ -1,12 +1,7 @@
 #ifndef RETRYQ_TEST_SUPPORT_WELL_FORMED_H_
 #define RETRYQ_TEST_SUPPORT_WELL_FORMED_H_
 
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "support/test.h"
 
 namespace retryq::testing {
 
