@@ -1,26 +1,12 @@
-#include <gmock/gmock.h>
-
-#include <functional>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/scripted_test.h"
+#include "support/test.h"
 
 // Stopping consumers and publishes, in simulated time.
 
 namespace retryq::client_stop_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::MakeMessage;
 using testing::RecordedEvents;
 using testing::ScriptedBroker;
-using ::testing::SizeIs;
 
 class ClientStopTest : public testing::ScriptedTest {
  protected:

@@ -1,29 +1,21 @@
 #include "retryq/client.h"
 
-#include <gmock/gmock.h>
-
 #include <atomic>
 #include <future>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
 #include "support/no_threads.h"
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 // The parts of the client that need no connection: consumers and publishes on a broker that the
 // test controls.
 
 namespace retryq::client_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::MakeMessage;
 using testing::RecordedEvents;
 using testing::ScriptedBroker;
 

@@ -1,26 +1,11 @@
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 // A consumer with a circuit breaker, on a RabbitMQ in memory.
 
 namespace retryq::consumer_breaker_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::RecordedEvents;
-using ::testing::SizeIs;
 
 const absl::Status kDown = absl::UnavailableError("the bank is down");
 

@@ -1,24 +1,14 @@
 #include "retryq/consumer.h"
 
-#include <gmock/gmock.h>
-
-#include <optional>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "support/scripted_broker.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 // One consumer: its options, pauses, start and failure, on a RabbitMQ in memory.
 
 namespace retryq::consumer_test {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 constexpr int kMessages = 200;
 

@@ -1,23 +1,13 @@
 #include "retryq/coroutine.h"
 
-#include <gmock/gmock.h>
-
 #include <atomic>
 #include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 namespace retryq::coroutine_test {
-
-using ::testing::ElementsAre;
 
 // Counts the coroutines that have a local variable of this type.
 class Living {

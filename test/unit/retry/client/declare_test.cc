@@ -1,19 +1,9 @@
-#include <gmock/gmock.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/scripted_test.h"
+#include "support/test.h"
 
 // Work queues that a client declares, in simulated time and on a broker that the test controls.
 
 namespace retryq::declare_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class DeclareTest : public testing::ScriptedTest {
  protected:

@@ -1,18 +1,10 @@
 // The figures that events carry, for metrics, in a simulated RabbitMQ.
 
-#include <gmock/gmock.h>
-
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 namespace retryq::event_figures_test {
 
-using ::testing::AllOf;
-using ::testing::Ge;
-using ::testing::Le;
 using testing::RecordedEvents;
 
 class EventFigures : public testing::SimulatedTest {

@@ -1,9 +1,5 @@
-#include <gtest/gtest.h>
-
-#include <set>
-#include <string>
-
 #include "retryq/observer.h"
+#include "support/test.h"
 
 namespace retryq::event_names_test {
 

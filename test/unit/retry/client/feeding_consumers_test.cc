@@ -1,22 +1,12 @@
 // Consumers that send each other messages: several queues bound to one exchange, and dead-letter
 // exchanges that return messages, in a simulated RabbitMQ. In every combination the messages end.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <map>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 namespace retryq::feeding_consumers_test {
-
-using ::testing::HasSubstr;
 
 class FeedingConsumers : private testing::SimulatedWorld {
  public:

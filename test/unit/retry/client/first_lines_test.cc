@@ -1,25 +1,13 @@
-#include <gtest/gtest.h>
-
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <future>
-#include <memory>
-#include <optional>
 #include <ratio>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/retryq.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 // The lines that a new user writes first compile. Lines that must not compile are in
 // test/lints/refused.txt.

@@ -1,30 +1,19 @@
-#include <gmock/gmock.h>
-
 #include <atomic>
-#include <functional>
 #include <future>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "retryq/client.h"
 #include "retryq/publisher.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 // The handle by which any thread publishes, and calls of everything else on a wrong thread.
 
 namespace retryq::publisher_handle_test {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::MakeMessage;
 using testing::ScriptedBroker;
-using ::testing::SizeIs;
 
 class PublisherHandle : public ::testing::Test {
  protected:

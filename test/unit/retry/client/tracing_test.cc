@@ -1,29 +1,15 @@
 #include "retryq/tracing.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retryq/coroutine.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 // The hooks of a tracer, on every path of a message.
 
 namespace retryq::tracing_test {
-
-using ::testing::Contains;
-using ::testing::ElementsAre;
 
 // Calls a function that may replace itself.
 template <typename Function, typename... Arguments>

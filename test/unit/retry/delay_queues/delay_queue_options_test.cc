@@ -1,14 +1,8 @@
 #include "retryq/delay_queue_options.h"
 
-#include <gmock/gmock.h>
-
-#include <string>
+#include "support/test.h"
 
 namespace retryq::delay_queue_options_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr absl::Duration kHeartbeat = absl::Seconds(15);
 

@@ -1,21 +1,11 @@
 #ifndef RETRYQ_TEST_UNIT_RETRY_DELAY_QUEUES_DELAY_QUEUES_FIXTURE_H_
 #define RETRYQ_TEST_UNIT_RETRY_DELAY_QUEUES_DELAY_QUEUES_FIXTURE_H_
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "retry/delay_queues/delay_queues.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq {
 

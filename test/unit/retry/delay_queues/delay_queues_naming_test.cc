@@ -1,20 +1,9 @@
 // The name under which a delay queue is used, and the error if there is none.
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <utility>
-
+#include "support/test.h"
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
 namespace retryq::delay_queues_naming_test {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::MatchesRegex;
-using ::testing::StartsWith;
 
 class DelayQueuesNamingTest : public DelayQueuesTest {};
 

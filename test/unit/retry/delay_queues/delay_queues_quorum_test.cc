@@ -1,18 +1,8 @@
-#include <gmock/gmock.h>
-
-#include <optional>
-#include <set>
-#include <string>
-#include <variant>
-
 #include "retry/delay_queues/quorum_lease.h"
+#include "support/test.h"
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
 namespace retryq::delay_queues_quorum_test {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 const DelayQueueOptions kQuorum{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
 constexpr absl::Duration kEpoch = absl::Seconds(601);  // TTL 1 s

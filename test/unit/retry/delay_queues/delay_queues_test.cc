@@ -1,21 +1,9 @@
 #include "retry/delay_queues/delay_queues.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <vector>
-
+#include "support/test.h"
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
 namespace retryq::delay_queues_test {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST_F(DelayQueuesTest, DeclareTwiceInSequenceForAFirstLease) {
   queues_->Acquire(kWorkRoute, Keep());

@@ -1,11 +1,6 @@
-#include <gtest/gtest.h>
-
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/broker/delay_queue_name.h"
+#include "support/test.h"
 
 namespace retryq::parse_delay_queue_name_test {
 

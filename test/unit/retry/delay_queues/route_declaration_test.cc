@@ -1,14 +1,8 @@
 #include "retry/delay_queues/route_declaration.h"
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <set>
-#include <string>
+#include "support/test.h"
 
 namespace retryq::delay_queue_name_test {
-
-using ::testing::MatchesRegex;
 
 constexpr DelayRoute kSecond{.ttl = absl::Seconds(1), .dead_letter_exchange = "work"};
 

@@ -1,17 +1,9 @@
 // The number of delay queues of many work queues, in a simulated RabbitMQ.
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 namespace retryq::shared_delay_queues_test {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Quorum delay queues, for a quorum work queue.
 class DelayQueuesBeside : public testing::SimulatedTest {

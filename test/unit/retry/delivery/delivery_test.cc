@@ -1,16 +1,10 @@
 #include "retryq/delivery.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::delivery_test {
-
-using testing::MakeMessage;
 
 const auto kQueue = std::make_shared<const std::string>("orders");
 

@@ -1,21 +1,10 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 #include "support/read_facts.h"
+#include "support/test.h"
 
 namespace retryq::earlier_failures_test {
 
-using testing::MakeMessage;
-using testing::MakeMessageWithHeaderBytes;
-using testing::NestedTableBytes;
 using testing::ReadFactsOf;
 
 std::int64_t operator""_i64(unsigned long long number) { return static_cast<std::int64_t>(number); }

@@ -1,15 +1,10 @@
-#include <gmock/gmock.h>
-
-#include <string>
-
 #include "retry/delivery/delivery_facts.h"
 #include "support/make_message.h"
 #include "support/read_facts.h"
+#include "support/test.h"
 
 namespace retryq::early_return_test {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::ReadHistory;
 
 const absl::Time kDue = absl::FromUnixSeconds(1'800'000'000);

@@ -1,6 +1,6 @@
 #include "retry/delivery/error_text.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::error_text_test {
 

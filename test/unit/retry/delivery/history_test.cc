@@ -1,21 +1,13 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <iterator>
-#include <limits>
 #include <random>
-#include <string>
-#include <string_view>
 
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 #include "support/read_facts.h"
+#include "support/test.h"
 
 namespace retryq::history_test {
 
 using testing::Copied;
-using testing::MakeMessage;
-using testing::MakeMessageWithHeaderBytes;
 using testing::ReadFactsOf;
 using testing::ReadHistory;
 

@@ -1,18 +1,9 @@
 #include "retry/delivery/message_history.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::message_history_test {
-
-using retryq::testing::MakeMessage;
-using retryq::testing::MakeMessageWithHeaderBytes;
 
 amqp::Table Stated() {
   return {{"x-retry-count", std::int64_t{8}},

@@ -1,6 +1,6 @@
 #include "retryq/outcome.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::outcome_test {
 

@@ -1,16 +1,11 @@
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <memory>
-
 #include "retry/delivery/counted_returns.h"
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 #include "support/read_facts.h"
+#include "support/test.h"
 
 namespace retryq::redeliveries_test {
 
-using testing::MakeMessage;
 using testing::ReadFactsOf;
 
 amqp::MessagePtr Redelivered(const amqp::Table& headers) {

@@ -1,14 +1,10 @@
 #include "retryq/settlement.h"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <type_traits>
-#include <utility>
-#include <vector>
+
+#include "support/test.h"
 
 namespace retryq::settlement_test {
 

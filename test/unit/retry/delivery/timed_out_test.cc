@@ -1,14 +1,8 @@
 #include "retry/delivery/timed_out.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::timed_out_test {
 

@@ -1,23 +1,11 @@
 #include "retryq/backoff.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "retryq/testing/seeded_random.h"
+#include "support/test.h"
 
 namespace retryq::backoff_test {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 constexpr absl::Duration kTenYears = absl::Milliseconds(315'360'000'000);

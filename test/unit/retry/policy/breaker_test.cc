@@ -1,14 +1,9 @@
 #include "retryq/breaker.h"
 
-#include <gmock/gmock.h>
-
-#include <limits>
-#include <string>
+#include "support/test.h"
 
 namespace retryq::breaker_test {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using Result = CallResult;
 using State = Breaker::State;
 

@@ -1,13 +1,7 @@
 #include "retry/policy/decide.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "retryq/testing/seeded_random.h"
+#include "support/test.h"
 
 namespace retryq::decide_test {
 

@@ -1,18 +1,10 @@
 #include "retryq/broker/delay_grid.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <map>
-#include <utility>
-#include <vector>
+#include "support/test.h"
 
 namespace retryq::delay_grid_test {
 
-using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::Gt;
-using ::testing::Le;
 
 using Steps = std::vector<absl::Duration>;
 

@@ -1,6 +1,6 @@
 #include "retry/policy/delay_steps.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::delay_steps_test {
 

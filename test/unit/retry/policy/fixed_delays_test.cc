@@ -1,11 +1,5 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <vector>
-
 #include "retry/policy/next_delay.h"
+#include "support/test.h"
 
 namespace retryq::fixed_delays_test {
 

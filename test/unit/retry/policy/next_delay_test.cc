@@ -1,15 +1,7 @@
 #include "retry/policy/next_delay.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-
 #include "retryq/testing/seeded_random.h"
+#include "support/test.h"
 
 namespace retryq::next_delay_test {
 

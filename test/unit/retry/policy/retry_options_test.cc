@@ -1,13 +1,8 @@
 #include "retryq/retry_options.h"
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
+#include "support/test.h"
 
 namespace retryq::retry_options_test {
-
-using ::testing::HasSubstr;
 
 bool Always(const absl::Status&) { return true; }
 

@@ -1,14 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <stdexcept>
-#include <vector>
-
 #include "retry/policy/decide.h"
 #include "retryq/backoff.h"
 #include "retryq/testing/seeded_random.h"
+#include "support/test.h"
 
 namespace retryq::retry_policy_test {
 

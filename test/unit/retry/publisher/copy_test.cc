@@ -1,31 +1,15 @@
 #include "retry/publisher/copy.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retry/delivery/error_text.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 #include "support/read_facts.h"
+#include "support/test.h"
 #include "unit/amqp/random_values.h"
 
 namespace retryq::copy_test {
 
-using ::testing::ElementsAre;
-using testing::MakeMessage;
-using testing::MakeMessageWithHeaderBytes;
 using ::testing::Pair;
 using testing::ReadHistory;
 

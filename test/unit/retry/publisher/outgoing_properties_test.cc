@@ -1,19 +1,9 @@
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <utility>
-
 #include "support/scripted_test.h"
+#include "support/test.h"
 
 // The properties for the fields of an OutgoingMessage.
 
 namespace retryq::outgoing_properties_test {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class OutgoingProperties : public testing::ScriptedTest {
  protected:

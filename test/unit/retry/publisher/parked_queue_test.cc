@@ -1,14 +1,9 @@
 #include "retry/publisher/parked_queue.h"
 
-#include <gmock/gmock.h>
-
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "retry/publisher/parked_queue_rules.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::parked_queue_test {
 

@@ -1,12 +1,8 @@
 // Many messages with the same problem: they cause no more requests than one message, and other
 // messages go first.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-
 #include "support/scripted_test.h"
+#include "support/test.h"
 
 namespace retryq::pauses_of_many_test {
 

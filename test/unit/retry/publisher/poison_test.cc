@@ -1,12 +1,5 @@
 // Messages that kill the worker that handles them, in a simulated RabbitMQ.
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/header_names.h"
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
@@ -15,10 +8,10 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
 #include "support/recorded_events.h"
+#include "support/test.h"
 
 namespace retryq::poison_test {
 
-using ::testing::IsEmpty;
 using testing::RecordedEvents;
 using testing::SimulatedBroker;
 

@@ -2,23 +2,12 @@
 // was not cancelled is sent or refused exactly once, and none remains. Each seed produces one
 // history.
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "retry/publisher/publisher.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::publisher_chaos_test {
 

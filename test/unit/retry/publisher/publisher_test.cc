@@ -1,27 +1,14 @@
 #include "retry/publisher/publisher.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "retry/retrier/shared_state.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::publisher_test {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::RecordedEvents;
 using testing::ScriptedBroker;
 

@@ -1,28 +1,17 @@
 // Delays that are not steps of the grid, on the simulated broker. every_delay_test.cc tests random
 // policies.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "base/header_names.h"
 #include "retryq/broker/delay_grid.h"
 #include "retryq/delayed_publisher.h"
 #include "retryq/retryq.h"
 #include "support/make_message.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 namespace retryq::any_delay_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::SimulatedProcess;
-using ::testing::SizeIs;
 
 constexpr absl::Duration kOdd = absl::Milliseconds(98'765);
 const absl::Status kDown = absl::UnavailableError("down");

@@ -1,24 +1,16 @@
 // Random policies, delays and numbers of queues, on the simulated broker. Each seed produces one
 // history.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "retryq/broker/delay_grid.h"
 #include "retryq/retryq.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 namespace retryq::every_delay_test {
 
-using ::testing::IsEmpty;
 using testing::RecordedEvents;
 
 const absl::Status kDown = absl::UnavailableError("down");

@@ -1,22 +1,8 @@
-#include <gmock/gmock.h>
-
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "retryq/broker/retrier.h"
+#include "support/test.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::handler_calls_test {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::MakeMessage;
-using testing::RetrierTest;
-using ::testing::SizeIs;
 
 class HandlerCalls : public RetrierTest {};
 

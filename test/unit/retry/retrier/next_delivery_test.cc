@@ -1,19 +1,9 @@
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <string>
-
 #include "base/header_names.h"
 #include "retryq/broker/retrier.h"
+#include "support/test.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::next_delivery_test {
-
-using testing::Fails;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::RetrierTest;
-using ::testing::SizeIs;
 
 // The next delivery reuses the memory of the previous one.
 class NextDelivery : public RetrierTest {

@@ -1,18 +1,13 @@
 #ifndef RETRYQ_TEST_UNIT_RETRY_RETRIER_RETRIER_FIXTURE_H_
 #define RETRYQ_TEST_UNIT_RETRY_RETRIER_RETRIER_FIXTURE_H_
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <utility>
-
 #include "retryq/broker/retrier.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 
@@ -68,5 +63,10 @@ class RetrierTest : public ::testing::Test {
 inline Outcome Fails(const Delivery&) { return absl::UnavailableError("down"); }
 
 }  // namespace retryq::testing
+
+namespace retryq {
+using testing::Fails;
+using testing::RetrierTest;
+}  // namespace retryq
 
 #endif  // RETRYQ_TEST_UNIT_RETRY_RETRIER_RETRIER_FIXTURE_H_

@@ -1,22 +1,9 @@
 #include "retry/retrier/retrier_impl.h"
 
-#include <gmock/gmock.h>
-
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
+#include "support/test.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::retrier_impl_test {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::RetrierTest;
-using ::testing::SizeIs;
 
 // Threads that run their work when the test starts it.
 class LaterExecutor final : public Executor {

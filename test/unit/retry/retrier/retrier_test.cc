@@ -1,25 +1,10 @@
 #include "retryq/broker/retrier.h"
 
-#include <gmock/gmock.h>
-
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/header_names.h"
+#include "support/test.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::retrier_test {
-
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using testing::Fails;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::MatchesRegex;
-using testing::RetrierTest;
-using ::testing::SizeIs;
 
 TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
   Start({.queue = "orders"}, Handler(Fails));

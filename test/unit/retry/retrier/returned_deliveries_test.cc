@@ -1,26 +1,10 @@
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "base/header_names.h"
 #include "retry/retrier/retrier_impl.h"
 #include "retryq/broker/retrier.h"
+#include "support/test.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::returned_deliveries_test {
-
-using ::testing::ElementsAre;
-using testing::Fails;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::RetrierTest;
-using ::testing::SizeIs;
 
 class ReturnedDeliveries : public RetrierTest {
  protected:

@@ -1,22 +1,12 @@
 #include "retry/retrier/shared_state.h"
 
-#include <gmock/gmock.h>
-
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/recorded_events.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::testing::shared_state_test {
-
-using ::testing::ElementsAre;
 
 // Records which listeners are called, and removes itself or others during the calls.
 class Leaver : public BrokerListener {

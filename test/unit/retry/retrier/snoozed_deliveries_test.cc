@@ -1,19 +1,9 @@
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "base/header_names.h"
 #include "retryq/broker/retrier.h"
+#include "support/test.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::snoozed_deliveries_test {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::RetrierTest;
-using ::testing::SizeIs;
 
 class SnoozedDeliveries : public RetrierTest {
  protected:

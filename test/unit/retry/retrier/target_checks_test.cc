@@ -1,20 +1,12 @@
 #include "retry/retrier/target_checks.h"
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::target_checks_test {
 
-using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::Property;
-using ::testing::SizeIs;
 
 class TargetChecksTest : public ::testing::Test {
  protected:
