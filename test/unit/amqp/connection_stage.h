@@ -1,22 +1,11 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_CONNECTION_STAGE_H_
 #define RETRYQ_TEST_UNIT_AMQP_CONNECTION_STAGE_H_
 
-#include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/event_loop.h"
+#include "support/test.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"
 

@@ -8,25 +8,13 @@
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/properties_codec.h"
 #include "retryq/event_loop.h"
 #include "support/loopback_listener.h"
+#include "support/standard.h"
 
 namespace retryq::amqp {
 

@@ -2,11 +2,9 @@
 #define RETRYQ_TEST_UNIT_AMQP_HEX_H_
 
 #include <charconv>
-#include <cstddef>
-#include <string>
-#include <string_view>
 
 #include "absl/strings/ascii.h"
+#include "support/test.h"
 
 namespace retryq::amqp {
 

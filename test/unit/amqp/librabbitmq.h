@@ -4,14 +4,8 @@
 #include <amqp.h>
 #include <amqp_framing.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <variant>
-
 #include "retryq/amqp/table.h"
+#include "support/test.h"
 
 // librabbitmq's codec as an oracle: our values as its own, and back. It recurses into nested
 // tables: keep them shallow.

@@ -1,12 +1,9 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_LIFETIME_STAGE_H_
 #define RETRYQ_TEST_UNIT_AMQP_LIFETIME_STAGE_H_
 
-#include <algorithm>
-#include <functional>
-#include <string>
-
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
+#include "support/test.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"
 

@@ -2,18 +2,13 @@
 #define RETRYQ_TEST_UNIT_AMQP_RANDOM_VALUES_H_
 
 #include <bit>
-#include <cstdint>
-#include <deque>
 #include <random>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 
 #include "amqp/codec/fields.h"
 #include "amqp/codec/wire.h"
 #include "base/name_size.h"
 #include "retryq/amqp/table.h"
+#include "support/test.h"
 
 namespace retryq::amqp {
 

@@ -1,13 +1,8 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_RUN_UNTIL_H_
 #define RETRYQ_TEST_UNIT_AMQP_RUN_UNTIL_H_
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <memory>
-#include <stdexcept>
-
 #include "retryq/event_loop.h"
+#include "support/test.h"
 
 namespace retryq::amqp {
 

@@ -1,13 +1,7 @@
-#include <gmock/gmock.h>
-
-#include <functional>
-#include <memory>
 #include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "retryq/amqp/make_broker.h"
+#include "support/test.h"
 #include "unit/amqp/hostile/violation.h"
 #include "unit/amqp/lifetime_stage.h"
 

@@ -1,18 +1,10 @@
 #include "amqp/broker/relay.h"
 
-#include <gmock/gmock.h>
-
-#include <memory>
-#include <string>
-#include <utility>
-#include <variant>
-
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 #include "unit/amqp/lifetime_stage.h"
 
 namespace retryq::amqp::relay_test {
-
-using ::testing::HasSubstr;
 
 // The limits of a relay are measured in simulated time, its connection is a real one.
 class RelayTest : public ::testing::Test, public LifetimeStage {

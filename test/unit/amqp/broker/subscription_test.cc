@@ -1,27 +1,10 @@
 #include "amqp/broker/subscription.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "retryq/amqp/make_broker.h"
+#include "support/test.h"
 #include "unit/amqp/lifetime_stage.h"
 
 namespace retryq::amqp::subscription_test {
-
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 // A broker on connections that come back within milliseconds. The pauses are those of the
 // subscription: 100 ms after the first failure, then twice as long, or half of that.

@@ -1,18 +1,11 @@
 #include "amqp/channel/ack_coalescer.h"
 
-#include <gmock/gmock.h>
-
-#include <map>
 #include <random>
-#include <set>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "support/test.h"
 
 namespace retryq::amqp::ack_coalescer_test {
 
-using ::testing::ElementsAre;
 using Kind = AckCoalescer::Kind;
 
 std::vector<std::string> Flush(AckCoalescer& acks) {

@@ -1,17 +1,10 @@
 #include "amqp/channel/incoming_content.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "amqp/codec/properties_codec.h"
+#include "support/test.h"
 
 namespace retryq::amqp::incoming_content_test {
 

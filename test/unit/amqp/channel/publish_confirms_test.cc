@@ -1,25 +1,13 @@
 #include "amqp/channel/publish_confirms.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/properties_codec.h"
 #include "amqp/transport/outbox.h"
+#include "support/test.h"
 
 namespace retryq::amqp::publish_confirms_test {
-
-using ::testing::ElementsAre;
 
 Fingerprint PrintOf(std::string_view key, std::string_view encoded = "properties",
                     std::string_view body = "body") {

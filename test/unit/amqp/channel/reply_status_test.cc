@@ -1,6 +1,6 @@
 #include "amqp/channel/reply_status.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::amqp::reply_status_test {
 

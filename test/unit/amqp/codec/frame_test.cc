@@ -1,10 +1,7 @@
 #include "amqp/codec/frame.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "amqp/codec/protocol_error.h"
+#include "support/test.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp::frame_test {

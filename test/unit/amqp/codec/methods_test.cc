@@ -1,13 +1,7 @@
 #include "amqp/codec/methods.h"
 
-#include <gtest/gtest.h>
-
-#include <set>
-#include <string>
-#include <utility>
-#include <variant>
-
 #include "amqp/codec/method_codec.h"
+#include "support/test.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp::methods_test {

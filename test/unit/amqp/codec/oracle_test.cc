@@ -1,21 +1,13 @@
-#include <gtest/gtest.h>
-
 #include <concepts>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-#include <variant>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "amqp/codec/method_codec.h"
 #include "amqp/codec/properties_codec.h"
 #include "amqp/codec/wire.h"
+#include "support/test.h"
 #include "unit/amqp/librabbitmq.h"
 #include "unit/amqp/random_values.h"
 

@@ -1,18 +1,7 @@
 #include "retryq/amqp/table.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/wire.h"
+#include "support/test.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp::table_test {

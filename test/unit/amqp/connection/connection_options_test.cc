@@ -1,12 +1,8 @@
 #include "retryq/amqp/connection_options.h"
 
-#include <gmock/gmock.h>
-
-#include <string>
+#include "support/test.h"
 
 namespace retryq::amqp::connection_options_test {
-
-using ::testing::HasSubstr;
 
 TEST(Describe, ShowsEverythingExceptThePassword) {
   const ConnectionOptions options = {

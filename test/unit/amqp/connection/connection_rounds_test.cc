@@ -1,15 +1,7 @@
 // In which order a connection tries its endpoints.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retryq/amqp/connection.h"
+#include "support/test.h"
 
 namespace retryq::amqp::connection_rounds_test {
 

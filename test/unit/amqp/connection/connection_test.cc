@@ -1,18 +1,7 @@
-#include <gmock/gmock.h>
-
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
+#include "support/test.h"
 #include "unit/amqp/connection_stage.h"
 
 namespace retryq::amqp::connection_test {
-
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class ConnectionTest : public ConnectionStage {
  protected:

@@ -2,23 +2,14 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <gmock/gmock.h>
 #include <openssl/ssl.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "amqp/transport/tls_client.h"
 #include "support/certificates.h"
 #include "support/loopback_listener.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/amqp/connection_stage.h"
 
 namespace retryq::amqp::connection_tls_test {
@@ -28,9 +19,6 @@ using retryq::testing::Identity;
 using retryq::testing::MakeServerContext;
 using retryq::testing::ServerContext;
 using retryq::testing::TemporaryDirectory;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // A listener that does to each connection what the test says.
 class RawServer {

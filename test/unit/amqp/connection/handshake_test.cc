@@ -1,22 +1,10 @@
 #include "amqp/connection/handshake.h"
 
-#include <gmock/gmock.h>
-
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
+#include "support/test.h"
 
 namespace retryq::amqp::handshake_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class HandshakeTest : public ::testing::Test {
  protected:

@@ -1,10 +1,7 @@
 #include "amqp/connection/heartbeat.h"
 
-#include <gtest/gtest.h>
-
-#include <optional>
-
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::amqp::heartbeat_test {
 

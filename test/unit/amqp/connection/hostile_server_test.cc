@@ -1,17 +1,9 @@
 #include <event2/event.h>
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/method_codec.h"
 #include "retryq/amqp/connection.h"
+#include "support/test.h"
 #include "unit/amqp/codec/allocated_bytes.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/hostile/channel_violations.h"
@@ -28,10 +20,6 @@ namespace retryq::amqp::hostile_server_test {
 using hostile::Verdict;
 using hostile::Violation;
 using hostile::When;
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 // A frame may take 16 MiB, and is there twice while it is put together.
 constexpr std::size_t kMostMemory = std::size_t{48} << 20;

@@ -1,17 +1,9 @@
-#include <gmock/gmock.h>
-
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/test.h"
 
 namespace retryq::amqp::uri_test {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string ErrorOf(const std::string& uri) {
   const absl::StatusOr<ConnectionOptions> options = ParseUri(uri);

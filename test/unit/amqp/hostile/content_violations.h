@@ -1,11 +1,7 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_HOSTILE_CONTENT_VIOLATIONS_H_
 #define RETRYQ_TEST_UNIT_AMQP_HOSTILE_CONTENT_VIOLATIONS_H_
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
+#include "support/standard.h"
 #include "unit/amqp/hostile/violation.h"
 
 namespace retryq::amqp::hostile {

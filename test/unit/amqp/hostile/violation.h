@@ -1,16 +1,12 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_HOSTILE_VIOLATION_H_
 #define RETRYQ_TEST_UNIT_AMQP_HOSTILE_VIOLATION_H_
 
-#include <cstdint>
-#include <functional>
 #include <ostream>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
 #include "amqp/codec/properties_codec.h"
+#include "support/standard.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp::hostile {

@@ -1,6 +1,5 @@
 #include "amqp/transport/link.h"
 
-#include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -8,13 +7,10 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <span>
-#include <stdexcept>
-#include <string>
 
 #include "amqp/transport/read_pace.h"
+#include "support/test.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::amqp::link_test {

@@ -1,18 +1,13 @@
 #include "amqp/transport/outbox.h"
 
 #include <event2/buffer.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <memory>
-#include <string>
-#include <string_view>
 
 #include "amqp/codec/frame.h"
 #include "amqp/codec/methods.h"
 #include "amqp/codec/properties_codec.h"
+#include "support/test.h"
 #include "unit/amqp/codec/allocated_bytes.h"
 
 namespace retryq::amqp::outbox_test {

@@ -1,9 +1,6 @@
 #include "amqp/transport/read_pace.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <utility>
+#include "support/test.h"
 
 namespace retryq::amqp::read_pace_test {
 

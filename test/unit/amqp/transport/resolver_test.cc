@@ -1,20 +1,13 @@
 #include "amqp/transport/resolver.h"
 
-#include <gmock/gmock.h>
-
 #include <condition_variable>
-#include <map>
 #include <mutex>
-#include <optional>
-#include <string>
 
 #include "retryq/event_loop.h"
+#include "support/test.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::amqp::resolver_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr absl::Duration kShort = absl::Milliseconds(1);
 constexpr absl::Duration kLong = absl::Minutes(5);

@@ -2,20 +2,16 @@
 
 #include "amqp/transport/tls_context.h"
 
-#include <gmock/gmock.h>
 #include <openssl/err.h>
-
-#include <string>
 
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 
 namespace retryq::amqp::tls_context_test {
 
 using retryq::testing::Identity;
 using retryq::testing::TemporaryDirectory;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class TlsContextTest : public ::testing::Test {
  protected:
