@@ -1,26 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
 #include <cstdio>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::completions_test {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 using Lines = std::vector<std::string>;
 
 const CommandDescription kRetryq = {

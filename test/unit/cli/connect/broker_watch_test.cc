@@ -1,8 +1,5 @@
-#include <gtest/gtest.h>
-
-#include <string_view>
-
 #include "cli/connect/broker_session.h"
+#include "support/test.h"
 
 namespace retryq::cli::broker_watch_test {
 

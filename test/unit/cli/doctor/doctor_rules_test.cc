@@ -1,30 +1,16 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/worker/work_command.h"
 #include "retryq/broker/delay_grid.h"
 #include "retryq/broker/delay_queue_declaration.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::doctor_rules_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 using Json = nlohmann::json;
 using Result = Finding::Result;
-using ::testing::AllOf;
-using ::testing::StartsWith;
 
 class DoctorRules : public ::testing::Test {
  protected:

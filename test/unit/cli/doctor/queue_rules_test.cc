@@ -1,20 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/doctor/doctor_command.h"
+#include "support/test.h"
 
 namespace retryq::cli::queue_rules_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 using Json = nlohmann::json;
 using Kind = KeptQueue::Kind;
 

@@ -1,22 +1,9 @@
 #include "cli/flags/flag_parser.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <variant>
-#include <vector>
-
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::flag_parser_test {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 TEST(FlagParser, DescribesItsFlagsWhenAskedTo) {
   FlagParser parser(HelpText{});

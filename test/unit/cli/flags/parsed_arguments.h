@@ -1,14 +1,9 @@
 #ifndef RETRYQ_TEST_UNIT_CLI_FLAGS_PARSED_ARGUMENTS_H_
 #define RETRYQ_TEST_UNIT_CLI_FLAGS_PARSED_ARGUMENTS_H_
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <variant>
-
-#include "absl/status/status.h"
 #include "absl/strings/str_split.h"
 #include "cli/flags/flag_parser.h"
+#include "support/test.h"
 
 namespace retryq::cli {
 

@@ -1,13 +1,5 @@
 // The values that the flags of each subcommand refuse, and the errors.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/declare/declare_command.h"
@@ -17,13 +9,10 @@
 #include "cli/queues/queues_command.h"
 #include "cli/send/send_command.h"
 #include "cli/worker/work_command.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::refusals_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 template <auto kParse>
 absl::StatusOr<Answer> AnswerOf(const Arguments& arguments) {

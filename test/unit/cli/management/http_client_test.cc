@@ -1,23 +1,15 @@
 #include "cli/management/http_client.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-
 #include "support/canned_server.h"
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 
 namespace retryq::cli::http_client_test {
 
 using ::retryq::testing::CannedServer;
 using ::retryq::testing::HttpAnswer;
 using ::retryq::testing::Identity;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 class HttpClientTest : public ::testing::Test {
  protected:

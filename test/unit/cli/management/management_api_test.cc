@@ -1,21 +1,15 @@
 #include "cli/management/management_api.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "cli/text/json_line.h"
 #include "support/canned_server.h"
+#include "support/test.h"
 
 namespace retryq::cli::management_api_test {
 
 using ::retryq::testing::CannedServer;
 using ::retryq::testing::HttpAnswer;
-using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 class ManagementApiTest : public ::testing::Test {

@@ -1,15 +1,11 @@
 #include "cli/management/routing.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
+
+#include "support/test.h"
 
 namespace retryq::cli::routing_test {
 
-using ::testing::ElementsAre;
 using Json = nlohmann::json;
 
 Json Binding(const std::string& key, const Json& arguments = Json::object()) {

@@ -1,14 +1,8 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-
 #include "cli/messages/queue_reader.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::copies_test {
-
-using retryq::testing::MakeMessage;
 
 // The headers of the copy.
 amqp::Table HeadersOfCopy(const amqp::MessagePtr& message, const CopyPlan& plan) {

@@ -1,16 +1,8 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-
 #include "cli/messages/actions.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::editing_test {
-
-using retryq::testing::MakeMessage;
-using ::testing::HasSubstr;
 
 amqp::MessagePtr Original(std::string_view body = "{\"cents\":1}") {
   return MakeMessage({.body = body,

@@ -1,23 +1,12 @@
 #include "cli/messages/message_text.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "cli/text/json_line.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::message_text_test {
-
-using retryq::testing::MakeMessage;
-using retryq::testing::NestedTableBytes;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 const absl::Time kNow = absl::FromUnixMillis(1'700'000'700'000);
 

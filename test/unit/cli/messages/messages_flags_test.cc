@@ -1,15 +1,8 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-
 #include "cli/messages/messages_command.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::messages_flags_test {
-
-using ::testing::HasSubstr;
 
 class MessagesFlags : public ::testing::Test {
  protected:

@@ -1,21 +1,13 @@
 #include "cli/messages/queue_facts.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::queue_facts_test {
 
-using ::testing::HasSubstr;
 using Json = nlohmann::json;
-using retryq::testing::MakeMessage;
 
 TEST(DeliveryLimit, DecidesWhenMessagesAreMoved) {
   const std::vector<std::pair<std::string, std::optional<std::int64_t>>> kCases = {

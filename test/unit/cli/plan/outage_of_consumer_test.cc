@@ -1,16 +1,12 @@
 // The simulation of an outage compared with a consumer on a broker in memory.
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <optional>
-
 #include "cli/plan/plan_command.h"
 #include "retryq/retryq.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::cli::outage_of_consumer_test {
 

@@ -1,20 +1,12 @@
 // The simulation of an outage: --simulate, the events, and the result as text
 // and JSON.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/plan/plan_command.h"
+#include "support/test.h"
 
 namespace retryq::cli::outage_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 std::string Complaints(const std::string& simulate) {
   FlagReader reader;

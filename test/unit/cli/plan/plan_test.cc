@@ -1,24 +1,15 @@
 // `retryq plan`: its flags, the table, JSON, definitions and files.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "cli/plan/plan_command.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "support/well_formed.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::plan_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using Json = nlohmann::json;
 
 class PlanTest : public ::testing::Test {

@@ -1,19 +1,12 @@
 // The image of a simulated outage.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "cli/plan/plan_command.h"
+#include "support/test.h"
 #include "support/well_formed.h"
 
 namespace retryq::cli::svg_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::IsWellFormed;
-using ::testing::Not;
 
 TEST(TimeTicks, AreRound) {
   EXPECT_THAT(TimeTicks(absl::Seconds(100), 5), ElementsAre(absl::ZeroDuration(), absl::Seconds(30),

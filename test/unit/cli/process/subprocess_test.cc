@@ -1,16 +1,13 @@
 #include "cli/process/subprocess.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <csignal>
-#include <functional>
-#include <optional>
-#include <string>
 
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::cli::subprocess_test {

@@ -1,24 +1,14 @@
 #include "cli/queues/queues_command.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "retryq/delay_queue_options.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::queues_command_test {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 using Json = nlohmann::json;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 DelayQueueList List() {
   DelayQueueStatus second{.name = "retry.1000",

@@ -1,16 +1,8 @@
 #include "cli/send/line_request.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-
-#include "absl/strings/str_cat.h"
+#include "support/test.h"
 
 namespace retryq::cli::line_request_test {
-
-using ::testing::HasSubstr;
 
 LineRequest Read(std::string_view line, LineRequest request = {}) {
   const absl::Status read = ParseRequest(line, &request);

@@ -1,12 +1,8 @@
 #include "cli/send/send_command.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
 
-#include "absl/time/clock.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::send_command_test {

@@ -1,8 +1,6 @@
 #include "cli/text/duration.h"
 
-#include <gtest/gtest.h>
-
-#include <utility>
+#include "support/test.h"
 
 namespace retryq::cli::duration_test {
 

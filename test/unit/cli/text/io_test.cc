@@ -1,27 +1,14 @@
 #include "cli/text/io.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::cli::io_test {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 class OutletTest : public ::testing::Test {
  protected:

@@ -1,19 +1,12 @@
 #include "cli/text/json_line.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::json_line_test {
 
-using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 std::string Nested(std::size_t levels) {

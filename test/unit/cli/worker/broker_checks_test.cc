@@ -1,14 +1,11 @@
 #include "cli/worker/broker_checks.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <optional>
+
+#include "support/test.h"
 
 namespace retryq::cli::broker_checks_test {
 
-using ::testing::HasSubstr;
 using ::testing::Optional;
 using Kind = ReturnTrouble::Kind;
 using Json = nlohmann::json;

@@ -1,32 +1,21 @@
 #include "cli/worker/command_pool.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/text/io.h"
 #include "support/make_message.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::cli::command_pool_test {
 
-using ::retryq::testing::MakeMessage;
 using ::retryq::testing::MessageParts;
 using ::retryq::testing::TemporaryDirectory;
-using ::testing::ElementsAre;
 using Kind = Outcome::Kind;
 
 Delivery MakeDelivery(const MessageParts& parts = {}) {

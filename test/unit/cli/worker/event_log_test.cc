@@ -1,27 +1,18 @@
 #include "cli/worker/event_log.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/text/io.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::event_log_test {
 
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 using Json = nlohmann::json;
 
 constexpr char kTraceParent[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -1,31 +1,18 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "cli/text/io.h"
 #include "cli/worker/command_pool.h"
 #include "support/make_message.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::cli::lines_pool_test {
 
-using retryq::testing::MakeMessage;
 using retryq::testing::TemporaryDirectory;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 // Programs are shells that read line after line; `$line` is the line, and `$id` its id.
 std::string ForEach(const std::string& script) {

@@ -1,23 +1,14 @@
 #include "cli/worker/lines_protocol.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::cli::lines_protocol_test {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using Json = nlohmann::json;
 using Kind = Outcome::Kind;
-using retryq::testing::MakeMessage;
 using retryq::testing::MessageParts;
 
 Json Line(const MessageParts& parts, const Delivery::History& history = {}) {

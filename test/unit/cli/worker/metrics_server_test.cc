@@ -2,34 +2,20 @@
 
 #include <event2/event.h>
 #include <event2/util.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <deque>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "retryq/event_loop.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::cli::metrics_server_test {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 TEST(MetricsAddress, IsAPortOrAnAddressAndAPort) {
   EXPECT_EQ(ParseMetricsAddress("9101")->host, "");

@@ -1,19 +1,9 @@
 #include "cli/worker/work_metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "retryq/delivery.h"
+#include "support/test.h"
 
 namespace retryq::cli::work_metrics_test {
-
-using ::testing::HasSubstr;
 
 TEST(WorkMetrics, AreNotConsumingOnceTheWorkerStops) {
   WorkMetrics metrics;
