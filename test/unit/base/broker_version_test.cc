@@ -1,6 +1,6 @@
 #include "base/broker_version.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::broker_version_test {
 

@@ -1,8 +1,6 @@
 #include "base/escaped_text.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
+#include "support/test.h"
 
 namespace retryq::escaped_text_test {
 

@@ -1,6 +1,6 @@
 #include "base/header_names.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::header_names_test {
 

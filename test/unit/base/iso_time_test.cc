@@ -1,6 +1,6 @@
 #include "base/iso_time.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::iso_time_test {
 

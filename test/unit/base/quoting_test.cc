@@ -1,6 +1,6 @@
 #include "base/quoting.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::quoting_test {
 

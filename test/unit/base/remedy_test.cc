@@ -1,6 +1,6 @@
 #include "base/remedy.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::remedy_test {
 

@@ -1,6 +1,6 @@
 #include "base/retry_id.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::retry_id_test {
 

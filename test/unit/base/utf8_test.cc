@@ -1,8 +1,8 @@
 #include "base/utf8.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include "support/test.h"
 
 namespace retryq::utf8_test {
 

@@ -1,6 +1,6 @@
 #include "bench/statistics.h"
 
-#include <gmock/gmock.h>
+#include "support/test.h"
 
 namespace retryq::bench::statistics_test {
 

@@ -1,6 +1,6 @@
 #include "fault/account.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::fault::account_test {
 

@@ -1,12 +1,9 @@
 #include "fault/run_referee.h"
 
-#include <gmock/gmock.h>
-
 #include "fault/messages.h"
+#include "support/test.h"
 
 namespace retryq::fault::referee_test {
-
-using ::testing::ElementsAre;
 
 // Messages 0 to 3, of which 0 and 1 were handled and 2 was parked.
 RunReferee AllButTheLast() {

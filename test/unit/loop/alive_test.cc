@@ -1,8 +1,6 @@
 #include "loop/alive.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
+#include "support/test.h"
 
 namespace retryq::alive_test {
 

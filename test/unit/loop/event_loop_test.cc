@@ -1,25 +1,17 @@
 #include "retryq/event_loop.h"
 
 #include <event2/event.h>
-#include <gmock/gmock.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <memory>
-#include <optional>
-#include <set>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
+
+#include "support/test.h"
 
 namespace retryq::event_loop_test {
-
-using ::testing::ElementsAre;
 
 TEST(EventLoop, FiresTimersInTheirOrderAndNeverEarly) {
   EventLoop loop;

@@ -1,6 +1,6 @@
 #include "loop/libevent_ptr.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::libevent_ptr_test {
 

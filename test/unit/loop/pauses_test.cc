@@ -1,6 +1,6 @@
 #include "loop/pauses.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace retryq::pauses_test {
 

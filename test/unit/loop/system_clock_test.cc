@@ -1,12 +1,8 @@
 #include "loop/system_clock.h"
 
-#include <gmock/gmock.h>
+#include "support/test.h"
 
 namespace retryq::system_clock_test {
-
-using ::testing::AllOf;
-using ::testing::Ge;
-using ::testing::Le;
 
 // The tolerance for the drift of the two clocks, and for the time between reading them.
 constexpr absl::Duration kApart = absl::Milliseconds(100);

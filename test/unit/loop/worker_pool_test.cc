@@ -1,15 +1,12 @@
 #include "loop/worker_pool.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <latch>
-#include <memory>
 #include <thread>
-#include <vector>
 
 #include "support/no_threads.h"
+#include "support/test.h"
 
 namespace retryq::worker_pool_test {
 

@@ -1,19 +1,13 @@
 #include "retryq/prometheus_metrics.h"
 
-#include <gmock/gmock.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <memory>
-#include <string>
-
 #include "retryq/delivery.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::prometheus_metrics_test {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class PrometheusMetricsTest : public ::testing::Test {
  protected:

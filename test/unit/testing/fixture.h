@@ -1,18 +1,12 @@
 #ifndef RETRYQ_TEST_UNIT_TESTING_FIXTURE_H_
 #define RETRYQ_TEST_UNIT_TESTING_FIXTURE_H_
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "retryq/amqp/table.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -1,22 +1,13 @@
-#include <gmock/gmock.h>
-
 #include <atomic>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "retryq/testing/delivery.h"
 #include "support/simulated_world.h"
+#include "support/test.h"
 
 // Tools for tests of handlers: deliveries and settlements without a broker, and handlers on threads
 // in simulated time.
 
 namespace retryq::testing::handlers_test {
-
-using ::testing::HasSubstr;
 
 TEST(MakeDelivery, SetsTheFieldsThatAHandlerReads) {
   std::optional<Delivery> kept;

@@ -1,19 +1,9 @@
 #include "retryq/testing/simulated_broker.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "support/test.h"
 #include "unit/testing/fixture.h"
 
 namespace retryq::testing::simulated_broker_test {
-
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 class SimulatedBrokerTest : public SimulatedRabbitMqTest {
  protected:

@@ -3,19 +3,11 @@
 
 #include "retryq/testing/simulated_rabbitmq.h"
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
+#include "support/test.h"
 #include "unit/testing/fixture.h"
 
 namespace retryq::testing::simulated_rabbitmq_test {
 
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using Cause = LetGo::Cause;
 
 class SimulatedQueues : public SimulatedRabbitMqTest {
