@@ -1,11 +1,6 @@
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "integration/amqp_fixture.h"
 #include "support/proxy.h"
+#include "support/test.h"
 
 namespace retryq::amqp::amqp_broker_test {
 

@@ -1,12 +1,7 @@
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "integration/amqp_fixture.h"
+#include "support/test.h"
 
 namespace retryq::amqp::amqp_channel_test {
-
-using ::testing::HasSubstr;
 
 class AmqpChannel : public AmqpTest {
  protected:

@@ -1,12 +1,10 @@
-#include <string>
-
 #include "integration/amqp_fixture.h"
 #include "support/proxy.h"
+#include "support/test.h"
 
 namespace retryq::amqp::amqp_connection_test {
 
 using retryq::testing::Proxy;
-using ::testing::HasSubstr;
 
 class AmqpConnection : public AmqpTest {
  protected:

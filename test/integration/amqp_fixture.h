@@ -1,22 +1,10 @@
 #ifndef RETRYQ_TEST_INTEGRATION_AMQP_FIXTURE_H_
 #define RETRYQ_TEST_INTEGRATION_AMQP_FIXTURE_H_
 
-#include <gmock/gmock.h>
-
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/make_broker.h"
 #include "retryq/event_loop.h"
+#include "support/test.h"
 
 namespace retryq::amqp {
 

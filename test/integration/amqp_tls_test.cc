@@ -1,16 +1,13 @@
 // A login by certificate on the broker at RETRYQ_TLS_URL.
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "integration/amqp_fixture.h"
 #include "support/management.h"
+#include "support/test.h"
 #include "support/test_vhost.h"
 
 namespace retryq::amqp::amqp_tls_test {
-
-using ::testing::HasSubstr;
 
 // A user of the broker, who may log in. Gone with the object.
 class TemporaryUser {

@@ -1,24 +1,12 @@
 // A subcommand that cannot work exits soon, with one sentence, a remedy and an exit status that
 // stands for the reason. The table has a line for each subcommand.
 
-#include <gmock/gmock.h>
-
-#include <array>
-#include <cstddef>
 #include <iostream>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_answers_test {
-
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // The time in which a subcommand that cannot work should exit.
 constexpr absl::Duration kPromised = absl::Seconds(2);

@@ -1,17 +1,11 @@
 // `retryq work --breaker`, and programs that snooze.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_breaker_test {
-
-using ::testing::IsEmpty;
-using ::testing::Le;
-using ::testing::SizeIs;
 
 class CommandBreaker : public CommandTest {
  protected:

@@ -1,12 +1,5 @@
 // The properties of a message after each path on which retryq publishes it again.
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "base/broker_version.h"
 #include "facts/raw_connection.h"
 #include "integration/messages_run.h"
@@ -14,6 +7,7 @@
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
 #include "retryq/event_loop.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_copies_test {
 

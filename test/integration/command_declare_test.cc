@@ -1,15 +1,11 @@
 // `retryq declare`, and workers that declare their queue.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_declare_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class CommandDeclare : public CommandTest {
  protected:

@@ -1,15 +1,10 @@
 // `retryq doctor`: policies of work and parked queues, which are no longer reported after the
 // remedy.
 
-#include <gmock/gmock.h>
-
-#include <string>
-
 #include "integration/doctor_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_doctor_policies_test {
-
-using ::testing::HasSubstr;
 
 class CommandDoctorPolicies : public CommandDoctor {};
 

@@ -1,18 +1,13 @@
 // `retryq doctor`: work and parked queues that cannot keep messages, and limits, which are no
 // longer reported after the remedy.
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
 #include <fstream>
 
 #include "integration/doctor_run.h"
 #include "support/own_broker.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_doctor_queues_test {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class CommandDoctorQueues : public CommandDoctor {};
 

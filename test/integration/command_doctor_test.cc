@@ -1,18 +1,12 @@
 // `retryq doctor`: each check, with and without the problem.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "integration/doctor_run.h"
 #include "support/own_broker.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_doctor_test {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 TEST_F(CommandDoctor, ReportsNoProblemsInAHealthySetupAndLeavesNothingBehind) {
   for (const Arguments& flags :

@@ -2,30 +2,24 @@
 // use the grace period. test/bench/run stops prints the times.
 
 #include <arpa/inet.h>
-#include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "fault/loop_thread.h"
 #include "integration/command_run.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/client.h"
 #include "support/own_broker.h"
 #include "support/proxy.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_every_stop_test {
 

@@ -1,17 +1,13 @@
 // Interruptions of `retryq parked replay`, `retryq waiting release` and `park`: every message is in
 // the target or still in its queue.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <csignal>
-#include <memory>
 #include <random>
-#include <string>
 
 #include "integration/waiting_run.h"
 #include "retryq/event_loop.h"
 #include "support/proxy.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_interrupted_test {
 

@@ -2,23 +2,17 @@
 // asks a real Prometheus.
 
 #include <arpa/inet.h>
-#include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "command_run.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_metrics_test {
-
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
 
 class CommandMetrics : public CommandTest {
  protected:

@@ -4,21 +4,16 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
-#include <gmock/gmock.h>
 #include <netinet/in.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_otlp_test {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 constexpr char kPublisher[] = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";

@@ -1,16 +1,12 @@
 // `retryq parked edit` and `parked replay --body`: one message is corrected and replayed.
 
-#include <gmock/gmock.h>
-
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_parked_edit_test {
-
-using ::testing::HasSubstr;
 
 class CommandParkedEdit : public ParkedQueueTest {
  protected:

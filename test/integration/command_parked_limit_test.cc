@@ -1,11 +1,10 @@
 // `retryq parked` on quorum queues that drop messages that were requeued too often.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
 #include "support/canned_server.h"
+#include "support/test.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::testing::command_parked_limit_test {

@@ -1,21 +1,13 @@
 // `retryq parked`: listing, replaying and dropping parked messages.
 
-#include <gmock/gmock.h>
-
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
 #include "integration/terminal_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_parked_test {
 
-using ::testing::AllOf;
-using ::testing::ContainsRegex;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::UnorderedElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
 class CommandParked : public ParkedQueueTest {

@@ -1,11 +1,9 @@
 // `retryq work` with a message that kills the worker itself.
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_poison_test {
 

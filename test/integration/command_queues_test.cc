@@ -1,17 +1,11 @@
 // `retryq queues`.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_queues_test {
-
-using ::testing::ContainsRegex;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class CommandQueues : public CommandTest {
  protected:

@@ -1,19 +1,14 @@
 // Whether a worker reports that its copies cannot return.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "cli/worker/broker_checks.h"
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_returns_test {
 
 using cli::ReturnTrouble;
-using ::testing::HasSubstr;
 using Kind = ReturnTrouble::Kind;
 
 // With its own watch, which checks ten times a second.

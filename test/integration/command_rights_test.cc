@@ -1,17 +1,12 @@
 // The checks of a user's permissions by `retryq work` and `retryq doctor`, as in
 // doc/permissions.md.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "integration/doctor_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_rights_test {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 using Rights = TestVhost::Rights;
 

@@ -1,20 +1,13 @@
 #ifndef RETRYQ_TEST_INTEGRATION_COMMAND_RUN_H_
 #define RETRYQ_TEST_INTEGRATION_COMMAND_RUN_H_
 
-#include <gtest/gtest.h>
 #include <sys/types.h>
 
-#include <cstddef>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "absl/time/time.h"
 #include "support/peer.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "support/test_vhost.h"
 
 namespace retryq::testing {

@@ -1,18 +1,14 @@
 // `retryq send --lines`.
 
-#include <gmock/gmock.h>
-
 #include <csignal>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_send_lines_test {
 
-using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 class CommandSendLines : public CommandTest {

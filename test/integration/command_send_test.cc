@@ -1,15 +1,11 @@
 // `retryq send`.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_send_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class CommandSend : public CommandTest {
  protected:

@@ -2,20 +2,13 @@
 // to a terminal: escape sequences, a forged line, C1 controls, the other direction of
 // writing.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "absl/time/clock.h"
 #include "base/escaped_text.h"
 #include "integration/command_run.h"
 #include "support/canned_server.h"
+#include "support/test.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"
 

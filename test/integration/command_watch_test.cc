@@ -1,16 +1,12 @@
 // `retryq queues --watch`, on a terminal and in a pipe.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
 #include "integration/terminal_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_watch_test {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // The sequences that switch xterm to its alternate screen and back.
 constexpr char kOtherScreen[] = "\x1b[?1049h";

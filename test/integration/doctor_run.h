@@ -1,18 +1,12 @@
 #ifndef RETRYQ_TEST_INTEGRATION_DOCTOR_RUN_H_
 #define RETRYQ_TEST_INTEGRATION_DOCTOR_RUN_H_
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "integration/command_run.h"
 #include "support/broker_node.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

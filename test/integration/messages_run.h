@@ -1,20 +1,13 @@
 #ifndef RETRYQ_TEST_INTEGRATION_MESSAGES_RUN_H_
 #define RETRYQ_TEST_INTEGRATION_MESSAGES_RUN_H_
 
-#include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "integration/command_run.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/table.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -1,10 +1,9 @@
 #ifndef RETRYQ_TEST_INTEGRATION_OWN_BROKER_TEST_H_
 #define RETRYQ_TEST_INTEGRATION_OWN_BROKER_TEST_H_
 
-#include <gtest/gtest.h>
-
 #include "support/own_broker.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

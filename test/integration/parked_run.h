@@ -1,11 +1,9 @@
 #ifndef RETRYQ_TEST_INTEGRATION_PARKED_RUN_H_
 #define RETRYQ_TEST_INTEGRATION_PARKED_RUN_H_
 
-#include <string>
-#include <string_view>
-
 #include "integration/messages_run.h"
 #include "retryq/amqp/table.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

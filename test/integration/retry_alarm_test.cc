@@ -1,16 +1,11 @@
 // A resource alarm: the broker accepts no publishes. Consuming, acks and heartbeats continue, no
 // message is given up, and all publishes are confirmed once the alarm is over.
 
-#include <gmock/gmock.h>
-
 #include <future>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "integration/own_broker_test.h"
 #include "support/consume.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_alarm_test {
 

@@ -1,29 +1,18 @@
 // Random delays, and delays that handlers and publishers choose, on a real broker.
 
-#include <gmock/gmock.h>
-
-#include <map>
-#include <memory>
-#include <string>
-
 #include "retryq/broker/delay_grid.h"
 #include "retryq/broker/delay_queue_name.h"
 #include "support/consume.h"
 #include "support/referee.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_any_delay_test {
 
-using ::testing::Each;
-using ::testing::Ge;
-using ::testing::SizeIs;
-
 constexpr absl::Duration kOdd = absl::Milliseconds(1234);
 
-class RetryAnyDelay : public RetryTest {
+class RetryAnyDelay : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   // Fails every message twice, so that each has random delays, for 200 messages.
   void RetryAtRandom(const ClientOptions& options);
 };

@@ -2,13 +2,9 @@
 // (RabbitMQ sorts them by name), so the test compares them with those of the same message after it
 // has passed a plain queue with a TTL.
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <limits>
-
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_copy_test {
 
@@ -53,10 +49,8 @@ amqp::Table EveryKind() {
   };
 }
 
-class RetryCopy : public RetryTest {
+class RetryCopy : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   // The message's headers as the broker delivers them: sorted from 4.0 on.
   std::string AsDelivered(const amqp::Properties& properties) {
     peer_.DeclareQueue("plain");

@@ -1,16 +1,14 @@
 // Credentials that change: a password, and OAuth 2 tokens that expire.
 
-#include <gmock/gmock.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
 #include <fstream>
-#include <string>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "integration/own_broker_test.h"
 #include "support/consume.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_credentials_test {
 

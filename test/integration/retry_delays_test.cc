@@ -1,21 +1,11 @@
 // How long a failed message waits, measured by its consumer.
 
-#include <gmock/gmock.h>
-
-#include <deque>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_delays_test {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::Ge;
 using ::testing::Lt;
 
 // Never early, except for a millisecond of the broker; a busy machine may be late.
@@ -23,10 +13,7 @@ auto About(absl::Duration delay) {
   return AllOf(Ge(delay - absl::Milliseconds(1)), Lt(delay + absl::Seconds(10)));
 }
 
-class RetryDelays : public RetryTest {
- protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-};
+class RetryDelays : public OrdersTest {};
 
 TEST_F(RetryDelays, GrowByFactorFromBaseUpToMax) {
   Client client(loop_, Options());

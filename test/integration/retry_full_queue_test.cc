@@ -1,16 +1,10 @@
 // Delay queues of limited length.
 
-#include <gmock/gmock.h>
-
-#include <set>
-#include <string>
-
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_full_queue_test {
-
-using ::testing::HasSubstr;
 
 class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<QueueType> {
  protected:

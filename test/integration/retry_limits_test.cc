@@ -1,27 +1,15 @@
 // Messages that are given up: parked, rejected or discarded.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_limits_test {
 
-using ::testing::HasSubstr;
-
-class RetryLimits : public RetryTest {
+class RetryLimits : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   // 50 ms between attempts, and at most this number of attempts.
   static RetryOptions Attempts(std::uint64_t max_attempts) {
     RetryOptions retry = Every(absl::Milliseconds(50));

@@ -1,16 +1,13 @@
 // Many messages, and lost connections: no message is lost, and none is duplicated unnecessarily.
 
-#include <gmock/gmock.h>
-
 #include "support/referee.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_load_test {
 
-class RetryLoad : public RetryTest {
+class RetryLoad : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   void Publish(int messages) {
     for (int i = 0; i < messages; ++i) {
       const std::string id = std::to_string(i);

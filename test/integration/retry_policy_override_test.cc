@@ -1,18 +1,12 @@
 // Policies that override the arguments of delay queues (F29 in doc/rabbitmq_facts.md): the broker
 // still accepts the declares, and the worker reports it.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
-#include "absl/time/clock.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_policy_override_test {
-
-using ::testing::HasSubstr;
 
 class RetryPolicyOverride : public RetryTest {
  protected:

@@ -1,16 +1,12 @@
 // Quorum delay queues.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
-#include <set>
-#include <string>
 
-#include "absl/strings/str_cat.h"
 #include "integration/own_broker_test.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "support/consume.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_quorum_test {
 
@@ -27,10 +23,8 @@ DeclareParams PresentQueue(int later = 0) {
        .slot = static_cast<int>((epoch.number + later) % QuorumSlot::kSlots)});
 }
 
-class RetryQuorum : public RetryTest {
+class RetryQuorum : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   ClientOptions QuorumOptions() {
     ClientOptions options = Options();
     options.delay_queues = Quorum();

@@ -1,24 +1,13 @@
 // Quorum work queues, which limit deliveries.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "retryq/amqp/connection_options.h"
 #include "support/consume.h"
 #include "support/proxy.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_quorum_work_queue_test {
-
-using ::testing::UnorderedElementsAre;
 
 class RetryQuorumWorkQueue : public RetryTest {
  protected:

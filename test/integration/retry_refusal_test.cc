@@ -2,20 +2,15 @@
 // broker now allows. It is neither lost nor published endlessly, and delays no other message.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
-#include "absl/strings/str_cat.h"
 #include "support/broker_node.h"
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_refusal_test {
-
-using ::testing::HasSubstr;
 
 // Larger than what any other test on this broker publishes.
 constexpr std::size_t kLimit = 8 << 20;

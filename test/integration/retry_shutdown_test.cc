@@ -1,22 +1,17 @@
 // Handlers on other threads, and stopping consumers.
 
-#include <gmock/gmock.h>
-
 #include <atomic>
 #include <latch>
-#include <optional>
 #include <thread>
-#include <vector>
 
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_shutdown_test {
 
-class RetryShutdown : public RetryTest {
+class RetryShutdown : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   void Publish(int messages) {
     for (int i = 0; i < messages; ++i) peer_.Publish("", "orders", std::to_string(i));
   }

@@ -1,24 +1,16 @@
 // A problem at the start ends the loop with a status that names it and the remedy. The permissions
 // that a worker needs are exactly those in doc/permissions.md.
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
 #include <ostream>
-#include <stdexcept>
-#include <string_view>
 
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_start_test {
 
-using ::testing::HasSubstr;
-
-class RetryStart : public RetryTest {
+class RetryStart : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   // The status of a loop with this consumer.
   absl::Status Start(const std::string& url, ConsumerOptions options = {.queue = "orders"}) {
     ClientOptions client_options = Options();

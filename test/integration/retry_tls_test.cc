@@ -1,11 +1,10 @@
 // The whole path of a message over TLS, with the library and with the command.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_tls_test {
 

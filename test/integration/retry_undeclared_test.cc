@@ -1,17 +1,12 @@
 // Workers without the configure permission: an administrator imports the output of `retryq plan
 // --definitions`, and workers use `retryq work --no-declare`.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
-#include <set>
-#include <string>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_undeclared_test {
-
-using ::testing::HasSubstr;
 
 // Fails at the first two attempts.
 constexpr char kFailTwice[] = R"([ "$RETRYQ_ATTEMPT" -ge 2 ])";

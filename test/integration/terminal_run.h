@@ -1,7 +1,6 @@
 #ifndef RETRYQ_TEST_INTEGRATION_TERMINAL_RUN_H_
 #define RETRYQ_TEST_INTEGRATION_TERMINAL_RUN_H_
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
@@ -9,18 +8,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <csignal>
-#include <functional>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -1,15 +1,9 @@
 #ifndef RETRYQ_TEST_INTEGRATION_WAITING_RUN_H_
 #define RETRYQ_TEST_INTEGRATION_WAITING_RUN_H_
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "integration/messages_run.h"
 #include "retryq/amqp/table.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 
