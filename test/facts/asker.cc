@@ -1,11 +1,9 @@
 #include "facts/asker.h"
 
 #include <cstdio>
-#include <optional>
-#include <stdexcept>
-#include <utility>
 
 #include "retryq/amqp/connection_options.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 namespace {

@@ -1,18 +1,9 @@
 #ifndef RETRYQ_TEST_FACTS_ASKER_H_
 #define RETRYQ_TEST_FACTS_ASKER_H_
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/event_loop.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

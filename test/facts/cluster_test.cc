@@ -1,12 +1,9 @@
 // The behaviour of a node after another node of the cluster has gone.
 
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "facts/private_broker_facts_test.h"
 #include "retryq/amqp/connection_options.h"
 #include "support/broker_node.h"
+#include "support/test.h"
 
 namespace retryq::testing::cluster_test {
 

@@ -1,15 +1,10 @@
 // A queue that two clients declare at the same moment.
 
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "facts/facts_test.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/make_broker.h"
 #include "retryq/broker/broker.h"
+#include "support/test.h"
 
 namespace retryq::testing::concurrent_declare_test {
 

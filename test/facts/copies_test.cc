@@ -1,18 +1,11 @@
 // The properties that a republished copy keeps, and their effect in the broker.
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::testing::copy_test {
-
-using ::testing::ElementsAre;
 
 class CopyFacts : public Facts {};
 

@@ -1,7 +1,7 @@
 // The messages that a broker keeps when it is killed or gracefully restarted.
 
-#include "absl/strings/str_cat.h"
 #include "facts/private_broker_facts_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::crash_test {
 

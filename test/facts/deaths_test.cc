@@ -1,14 +1,11 @@
 // The x-death that RabbitMQ writes, which messages of other retry systems have.
 
-#include <gmock/gmock.h>
-
 #include "facts/facts_test.h"
 #include "retry/delivery/delivery_facts.h"
 #include "support/read_facts.h"
+#include "support/test.h"
 
 namespace retryq::testing::deaths_test {
-
-using ::testing::UnorderedElementsAre;
 
 // "work rejected 2"
 std::vector<std::string> InWords(const std::vector<Death>& deaths) {

@@ -1,21 +1,11 @@
 #ifndef RETRYQ_TEST_FACTS_FACTS_TEST_H_
 #define RETRYQ_TEST_FACTS_FACTS_TEST_H_
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "facts/asker.h"
 #include "retryq/amqp/table.h"
 #include "retryq/event_loop.h"
 #include "support/peer.h"
+#include "support/test.h"
 #include "support/test_vhost.h"
 
 namespace retryq::testing {

@@ -3,13 +3,12 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <vector>
 
 #include "facts/facts_test.h"
 #include "facts/private_broker_facts_test.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/test.h"
 
 namespace retryq::testing::kept_queue_test {
 

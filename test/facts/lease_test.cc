@@ -1,12 +1,10 @@
 // The effect of x-expires on a queue, and the actions that renew it.
 
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
+#include "support/test.h"
 
 namespace retryq::testing::lease_test {
 

@@ -1,13 +1,9 @@
 #ifndef RETRYQ_TEST_FACTS_PRIVATE_BROKER_FACTS_TEST_H_
 #define RETRYQ_TEST_FACTS_PRIVATE_BROKER_FACTS_TEST_H_
 
-#include <cstddef>
-#include <set>
-#include <string>
-#include <string_view>
-
 #include "facts/facts_test.h"
 #include "support/own_broker.h"
+#include "support/test.h"
 
 namespace retryq::testing {
 

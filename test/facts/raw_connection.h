@@ -3,10 +3,7 @@
 
 #include <amqp.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include "support/test.h"
 
 namespace retryq::testing {
 

@@ -1,18 +1,10 @@
 // Messages that return to a quorum queue, and how the queue counts the returns.
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "facts/private_broker_facts_test.h"
 #include "facts/raw_connection.h"
+#include "support/test.h"
 
 namespace retryq::testing::returns_test {
-
-using ::testing::HasSubstr;
 
 class ReturnFacts : public Facts {
  protected:

@@ -1,26 +1,17 @@
 // Messages that the broker accepts from an AMQP 1.0 client, and cannot deliver over AMQP 0-9-1.
 
 #include <arpa/inet.h>
-#include <gmock/gmock.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <initializer_list>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "facts/facts_test.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/test.h"
 
 namespace retryq::testing::undeliverable_test {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 std::string BigEndian(std::uint32_t number) {
   return {static_cast<char>(number >> 24), static_cast<char>(number >> 16),

@@ -1,9 +1,9 @@
 // How messages leave a queue when their TTL is over, and where they are dead-lettered.
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "facts/facts_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::way_back_test {
 

@@ -8,10 +8,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+
+#include "support/standard.h"
 
 namespace retryq::refusals {
 namespace {

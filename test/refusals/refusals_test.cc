@@ -6,17 +6,11 @@
 //   RETRYQ_REFUSALS_WAY=WAY    one way, such as "connection 541"
 //   RETRYQ_REFUSALS_EVENTS=1   all events, with their times
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <ostream>
-#include <string>
-#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "refusals/trial.h"
+#include "support/test.h"
 
 namespace retryq::refusals::refusals_test {
 

@@ -5,14 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <stdexcept>
-#include <utility>
-#include <variant>
-
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/properties_codec.h"
+#include "support/test.h"
 
 namespace retryq::refusals {
 namespace {

@@ -1,23 +1,13 @@
 #ifndef RETRYQ_TEST_REFUSALS_SERVER_H_
 #define RETRYQ_TEST_REFUSALS_SERVER_H_
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
 #include "loop/libevent_ptr.h"
 #include "refusals/way.h"
 #include "retryq/event_loop.h"
 #include "support/loopback_listener.h"
+#include "support/test.h"
 
 namespace retryq::refusals {
 

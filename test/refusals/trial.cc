@@ -2,22 +2,13 @@
 
 #include <event2/event.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "loop/libevent_ptr.h"
 #include "refusals/idle_time.h"
 #include "refusals/server.h"
 #include "retryq/client.h"
+#include "support/test.h"
 
 namespace retryq::refusals {
 namespace {

@@ -1,9 +1,7 @@
 #ifndef RETRYQ_TEST_REFUSALS_WAY_H_
 #define RETRYQ_TEST_REFUSALS_WAY_H_
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "support/test.h"
 
 namespace retryq::refusals {
 

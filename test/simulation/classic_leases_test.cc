@@ -3,18 +3,8 @@
 //
 // Each seed produces one history; RETRYQ_SEED=<seed> runs only that one.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/route_declaration.h"
@@ -22,6 +12,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/model_broker.h"
 #include "support/scripted_broker.h"
+#include "support/test.h"
 
 namespace retryq::classic_leases_test {
 

@@ -2,25 +2,13 @@
 // worker has failed, with every version of the broker and any number of workers. Each seed produces
 // one history.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 #include "simulation/seeds.h"
+#include "support/test.h"
 
 namespace retryq::simulation::returns_test {
 

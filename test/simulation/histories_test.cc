@@ -4,14 +4,9 @@
 //                        which find their own kind of fault in the first ones
 //   RETRYQ_SEED=N        that one alone
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "simulation/lived_history.h"
 #include "simulation/seeds.h"
+#include "support/test.h"
 
 namespace retryq::simulation::histories_test {
 

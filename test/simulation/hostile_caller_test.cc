@@ -5,14 +5,11 @@
 //   RETRYQ_CALLERS=N   30 times as many as programs; 300 by default
 //   RETRYQ_SEED=N      that one alone, as far as threads and sockets do the same again
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-
 #include "simulation/hostile_world.h"
 #include "simulation/random_caller.h"
 #include "simulation/random_connection.h"
 #include "simulation/seeds.h"
+#include "support/test.h"
 
 namespace retryq::simulation::hostile_caller_test {
 

@@ -1,19 +1,6 @@
 #ifndef RETRYQ_TEST_SIMULATION_HOSTILE_WORLD_H_
 #define RETRYQ_TEST_SIMULATION_HOSTILE_WORLD_H_
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/method_codec.h"
 #include "retryq/amqp/make_broker.h"
 #include "retryq/event_loop.h"
@@ -23,6 +10,7 @@
 #include "simulation/random_caller.h"
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/hex.h"
 #include "unit/amqp/hostile/channel_violations.h"

@@ -1,15 +1,8 @@
 #ifndef RETRYQ_TEST_SIMULATION_LEDGER_H_
 #define RETRYQ_TEST_SIMULATION_LEDGER_H_
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "retryq/delivery.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 

@@ -1,11 +1,8 @@
 #include "simulation/lived_history.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 namespace {

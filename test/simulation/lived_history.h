@@ -1,18 +1,6 @@
 #ifndef RETRYQ_TEST_SIMULATION_LIVED_HISTORY_H_
 #define RETRYQ_TEST_SIMULATION_LIVED_HISTORY_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "retryq/client.h"
 #include "retryq/observer.h"
 #include "retryq/testing/seeded_random.h"
@@ -20,6 +8,7 @@
 #include "retryq/testing/simulated_time.h"
 #include "simulation/ledger.h"
 #include "simulation/simulated_worker.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 

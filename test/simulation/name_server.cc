@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 
-#include <algorithm>
-#include <string_view>
-#include <utility>
+#include "support/test.h"
 
 namespace retryq::simulation {
 

@@ -1,17 +1,10 @@
 #ifndef RETRYQ_TEST_SIMULATION_ODD_VALUES_H_
 #define RETRYQ_TEST_SIMULATION_ODD_VALUES_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "amqp/codec/properties_codec.h"
 #include "retryq/amqp/table.h"
 #include "retryq/testing/seeded_random.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 

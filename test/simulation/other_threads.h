@@ -2,17 +2,14 @@
 #define RETRYQ_TEST_SIMULATION_OTHER_THREADS_H_
 
 #include <condition_variable>
-#include <deque>
-#include <functional>
 #include <mutex>
 #include <thread>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "retryq/broker/executor.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
 #include "retryq/settlement.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 

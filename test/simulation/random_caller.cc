@@ -1,18 +1,12 @@
 #include "simulation/random_caller.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string_view>
-#include <utility>
 
 #include "retryq/delay_queue_options.h"
 #include "retryq/delayed_publisher.h"
 #include "support/make_message.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 namespace {

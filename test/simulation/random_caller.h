@@ -1,20 +1,13 @@
 #ifndef RETRYQ_TEST_SIMULATION_RANDOM_CALLER_H_
 #define RETRYQ_TEST_SIMULATION_RANDOM_CALLER_H_
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "retryq/amqp/table.h"
 #include "retryq/broker/random.h"
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "simulation/odd_values.h"
 #include "simulation/other_threads.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 

@@ -6,17 +6,12 @@
 
 #include "simulation/random_caller.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 #include "simulation/seeds.h"
+#include "support/test.h"
 
 namespace retryq::simulation::random_caller_test {
 

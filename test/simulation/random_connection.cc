@@ -1,20 +1,11 @@
 #include "simulation/random_connection.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/properties_codec.h"
 #include "simulation/name_server.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 namespace {

@@ -1,18 +1,12 @@
 #ifndef RETRYQ_TEST_SIMULATION_RANDOM_CONNECTION_H_
 #define RETRYQ_TEST_SIMULATION_RANDOM_CONNECTION_H_
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/testing/seeded_random.h"
 #include "simulation/hostile_world.h"
 #include "simulation/odd_values.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 

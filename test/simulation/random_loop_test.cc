@@ -5,23 +5,17 @@
 //   RETRYQ_SEED=N      that one alone, as far as threads do the same again
 
 #include <event2/event.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <functional>
 #include <list>
-#include <memory>
-#include <optional>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "retryq/event_loop.h"
 #include "retryq/testing/seeded_random.h"
 #include "simulation/odd_values.h"
 #include "simulation/seeds.h"
+#include "support/test.h"
 
 namespace retryq::simulation::random_loop_test {
 

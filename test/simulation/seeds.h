@@ -1,12 +1,7 @@
 #ifndef RETRYQ_TEST_SIMULATION_SEEDS_H_
 #define RETRYQ_TEST_SIMULATION_SEEDS_H_
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <string>
+#include "support/test.h"
 
 namespace retryq::simulation {
 

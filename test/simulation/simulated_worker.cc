@@ -1,8 +1,6 @@
 #include "simulation/simulated_worker.h"
 
-#include <gtest/gtest.h>
-
-#include <utility>
+#include "support/test.h"
 
 namespace retryq::simulation {
 

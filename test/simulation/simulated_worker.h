@@ -1,17 +1,12 @@
 #ifndef RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
 #define RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-
-#include "absl/time/time.h"
 #include "retryq/client.h"
 #include "retryq/observer.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 namespace retryq::simulation {
 
