@@ -1,11 +1,8 @@
 #include "bench/fill.h"
 
-#include <algorithm>
-
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "bench/baselines/workload.h"
 #include "bench/program.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 namespace {

@@ -1,11 +1,8 @@
 #ifndef RETRYQ_TEST_BENCH_FILL_H_
 #define RETRYQ_TEST_BENCH_FILL_H_
 
-#include <cstddef>
-#include <string>
-
-#include "absl/time/time.h"
 #include "support/peer.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 

@@ -3,18 +3,14 @@
 
 #include <exception>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "bench/fill.h"
 #include "bench/line.h"
 #include "bench/program.h"
 #include "bench/statistics.h"
 #include "support/peer.h"
+#include "support/standard.h"
 #include "support/test_vhost.h"
 
 namespace retryq::bench {

@@ -7,17 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <utility>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 namespace {

@@ -1,21 +1,9 @@
 // Retries per second of one client, by the number of work queues that share the delay queues.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "bench/line.h"
 #include "retryq/retryq.h"
 #include "support/peer.h"
+#include "support/standard.h"
 #include "support/test_vhost.h"
 
 namespace retryq::bench {

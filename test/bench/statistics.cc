@@ -1,10 +1,9 @@
 #include "bench/statistics.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <random>
-#include <utility>
+
+#include "support/standard.h"
 
 namespace retryq::bench {
 namespace {

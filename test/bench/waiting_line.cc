@@ -1,26 +1,16 @@
 // Many messages that wait at once: the memory and disk of the broker, and how late they return.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <string>
 #include <system_error>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "bench/baselines/workload.h"
 #include "bench/line.h"
 #include "bench/program.h"
 #include "retryq/retryq.h"
 #include "support/management.h"
 #include "support/peer.h"
+#include "support/standard.h"
 #include "support/test_vhost.h"
 
 namespace retryq::bench {

@@ -1,17 +1,10 @@
 #ifndef RETRYQ_TEST_FAULT_ACCOUNT_H_
 #define RETRYQ_TEST_FAULT_ACCOUNT_H_
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "fault/messages.h"
 #include "fault/run_referee.h"
 #include "fault/worker_log.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

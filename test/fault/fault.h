@@ -1,12 +1,8 @@
 #ifndef RETRYQ_TEST_FAULT_FAULT_H_
 #define RETRYQ_TEST_FAULT_FAULT_H_
 
-#include <functional>
-#include <string>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "fault/worker_log.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

@@ -1,13 +1,11 @@
 // Faults that affect one work queue, its messages or its workers, but not a second work queue.
 
 #include <nlohmann/json.hpp>
-#include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "fault/fault.h"
 #include "fault/messages.h"
 #include "fault/scene.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

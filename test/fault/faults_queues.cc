@@ -1,12 +1,9 @@
 // Queues and exchanges that are deleted or purged by hand while they have messages.
 
-#include <functional>
-#include <stdexcept>
-
-#include "absl/strings/str_cat.h"
 #include "fault/fault.h"
 #include "fault/messages.h"
 #include "fault/scene.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

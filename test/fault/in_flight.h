@@ -1,12 +1,8 @@
 #ifndef RETRYQ_TEST_FAULT_IN_FLIGHT_H_
 #define RETRYQ_TEST_FAULT_IN_FLIGHT_H_
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-
 #include "support/proxy.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

@@ -2,15 +2,13 @@
 
 #include <atomic>
 #include <exception>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "fault/scene.h"
 #include "support/broker_node.h"
 #include "support/management.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

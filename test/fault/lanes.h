@@ -1,13 +1,9 @@
 #ifndef RETRYQ_TEST_FAULT_LANES_H_
 #define RETRYQ_TEST_FAULT_LANES_H_
 
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "fault/fault.h"
 #include "fault/report.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

@@ -1,19 +1,15 @@
 // The fault suite; see README.md. test/fault/run builds and runs it.
 
-#include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/time/time.h"
 #include "fault/fault.h"
 #include "fault/lanes.h"
 #include "fault/report.h"
 #include "fault/small_disk.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

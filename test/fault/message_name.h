@@ -3,11 +3,8 @@
 
 #include <charconv>
 #include <compare>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
+
+#include "support/standard.h"
 
 namespace retryq::fault {
 

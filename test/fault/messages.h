@@ -1,12 +1,7 @@
 #ifndef RETRYQ_TEST_FAULT_MESSAGES_H_
 #define RETRYQ_TEST_FAULT_MESSAGES_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-
-#include "absl/time/time.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

@@ -1,10 +1,7 @@
 #include "fault/poison.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-
 #include "retryq/amqp/table.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

@@ -1,9 +1,6 @@
 #include "fault/producer.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "absl/time/clock.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

@@ -1,15 +1,10 @@
 #ifndef RETRYQ_TEST_FAULT_PRODUCER_H_
 #define RETRYQ_TEST_FAULT_PRODUCER_H_
 
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <string>
-
-#include "absl/time/time.h"
 #include "fault/message_name.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/event_loop.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

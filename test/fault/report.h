@@ -1,14 +1,12 @@
 #ifndef RETRYQ_TEST_FAULT_REPORT_H_
 #define RETRYQ_TEST_FAULT_REPORT_H_
 
-#include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <string_view>
 
 #include "fault/fault.h"
 #include "fault/scene.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

@@ -1,12 +1,8 @@
 #ifndef RETRYQ_TEST_FAULT_RUN_REFEREE_H_
 #define RETRYQ_TEST_FAULT_RUN_REFEREE_H_
 
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <vector>
-
 #include "fault/message_name.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

@@ -1,17 +1,13 @@
 #include "fault/scene.h"
 
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "fault/messages.h"
 #include "fault/poison.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

@@ -1,17 +1,6 @@
 #ifndef RETRYQ_TEST_FAULT_SCENE_H_
 #define RETRYQ_TEST_FAULT_SCENE_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/in_flight.h"
@@ -22,6 +11,7 @@
 #include "support/broker_node.h"
 #include "support/peer.h"
 #include "support/proxy.h"
+#include "support/standard.h"
 #include "support/test_vhost.h"
 
 namespace retryq::fault {

@@ -8,10 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
-#include <utility>
 
-#include "absl/time/clock.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {

@@ -3,12 +3,8 @@
 
 #include <sys/types.h>
 
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "fault/worker_log.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 
