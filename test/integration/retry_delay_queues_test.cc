@@ -1,20 +1,15 @@
 // The delay queues on the broker: their properties, their expiry, and their redeclaration.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "support/consume.h"
 #include "support/referee.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_delay_queues_test {
 
-class RetryDelayQueues : public RetryTest {
- protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-};
+class RetryDelayQueues : public OrdersTest {};
 
 TEST_F(RetryDelayQueues, MatchTheDesign) {
   Client client(loop_, Options());
@@ -95,20 +90,6 @@ TEST_F(RetryDelayQueues, ExpireAfterTheirLeaseAndAreRedeclaredWhenNeeded) {
   EXPECT_EQ(events_.Count(EventKind::kDeclared), 2U);
   EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 0U);
   EXPECT_TRUE(vhost_.HasExchange("retry.300"));
-}
-
-// The message waits longer than the window, in which nothing else is published.
-TEST_F(RetryDelayQueues, AreRenewedWhileMessagesWaitInThem) {
-  ClientOptions options = ShortLeases();
-  options.delay_queues.max_window = absl::Seconds(1);
-  Client client(loop_, options);
-  const Consumer consumer =
-      Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(4))}, calls_.FailTimes(1));
-  peer_.Publish("", "orders", "one");
-  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
-
-  EXPECT_GE(events_.Count(EventKind::kRenewed), 2U);
-  EXPECT_EQ(events_.Count(EventKind::kLapsed), 0U);
 }
 
 // A message keeps failing for longer than the queue would exist without renewals.

@@ -1,20 +1,13 @@
 // Client::Publish: now or later, to a queue or an exchange.
 
-#include <gmock/gmock.h>
-
-#include <optional>
-
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_publish_test {
 
-using ::testing::HasSubstr;
-
-class RetryPublish : public RetryTest {
+class RetryPublish : public OrdersTest {
  protected:
-  void SetUp() override { peer_.DeclareQueue("orders"); }
-
   // The result of the publish.
   absl::Status Publish(Client& client, OutgoingMessage message, absl::Duration delay,
                        absl::Duration deadline = absl::Seconds(20)) {
@@ -99,15 +92,6 @@ TEST_F(RetryPublish, ToAMissingExchangeFailsWithNotFoundAndOthersContinue) {
     EXPECT_THAT(std::string(status.message()), HasSubstr("nowhere"));
   }
   EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::ZeroDuration()), absl::OkStatus());
-}
-
-TEST_F(RetryPublish, WithoutABrokerFailsWithUnavailableAtTheDeadline) {
-  ClientOptions options = Options();
-  options.url = "amqp://guest:guest@127.0.0.1:1/";
-  Client client(loop_, options);
-  const absl::Status status = Publish(client, {.routing_key = "orders"}, absl::ZeroDuration(),
-                                      /*deadline=*/absl::Milliseconds(500));
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
 TEST_F(RetryPublish, WithoutPermissionIsDenied) {

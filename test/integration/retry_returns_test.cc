@@ -1,25 +1,13 @@
 // Messages that return to a quorum queue, and which returns count as failures.
 
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "integration/own_broker_test.h"
 #include "support/consume.h"
 #include "support/management.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_returns_test {
-
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::Each;
-using ::testing::HasSubstr;
 
 // Before 4.3 a quorum queue counts every return.
 bool CountsAllReturns() {
@@ -135,6 +123,10 @@ TEST_F(RetryConsumerTimeouts, ParkAMessageAfterMaxAttempts) {
               AllOf(HasSubstr("gave up after 3 attempts"),
                     AnyOf(HasSubstr("consumer timeout"), HasSubstr("lost its connection"))));
   EXPECT_TRUE(Holds("slow.parked", 1));
+  // Up to 4.0 the channel is closed. 4.3 cancels the consumer, but only on quorum queues.
+  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error,
+              AnyOf(HasSubstr("timeout"), HasSubstr("ended the consumer")));
+  EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
 }
 
 // Only 4.3 requeues them uncounted.

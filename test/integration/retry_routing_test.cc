@@ -1,16 +1,12 @@
 // The queues to which a retried message returns, and the delay queues that it passes.
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "support/consume.h"
 #include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_routing_test {
-
-using ::testing::ElementsAre;
-using ::testing::MatchesRegex;
 
 class RetryRouting : public RetryTest {
  protected:
@@ -101,36 +97,6 @@ TEST_F(RetryRouting, PassesTheOriginalExchangeAndRoutingKeyToTheHandler) {
   EXPECT_EQ(orders_.back().routing_key(), "order.placed");
   EXPECT_EQ(orders_.back().message()->exchange, "");
   EXPECT_EQ(orders_.back().message()->routing_key, "orders");
-}
-
-// Headers of a publisher must not give it access to the exchanges to which a worker may publish.
-TEST_F(RetryRouting, ForgedHeadersReachNoOtherQueueOfTheWorkExchange) {
-  peer_.DeclareExchange("work", "topic");
-  peer_.Bind("orders", "work", "order.placed");
-  peer_.Bind("mails", "work", "#");
-  Client client(loop_, Options());
-  const Consumer orders = Consume(client, On("orders", "work"), orders_.FailTimes(2));
-
-  amqp::Table death;
-  death.Set("queue", "retry.300");
-  death.Set("exchange", "retry.300");
-  death.Set("reason", "expired");
-  death.Set("count", std::int64_t{1});
-  death.Set("routing-keys", amqp::Array{amqp::Value("order.refunded")});
-  const amqp::Table forged = {
-      {"x-retry-queue", "orders"},
-      {"x-retry-exchange", "work"},
-      {"x-retry-routing-key", "order.refunded"},
-      {"x-retry-count", std::int64_t{1}},
-      {"x-retry-id", "forged"},
-      {"x-retry-delay", std::int64_t{300}},
-      {"x-death", amqp::Array{amqp::Value(std::make_shared<const amqp::Table>(death))}}};
-  const std::string headers = forged.Encode().value();
-  peer_.Publish("", "orders", "refund", {.headers = amqp::TableView(headers)});
-  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 2; }));
-
-  EXPECT_EQ(peer_.Count("mails"), 0U);
-  EXPECT_EQ(orders_.back().message()->exchange, "");
 }
 
 // A named work exchange, and two queues that are bound to it.

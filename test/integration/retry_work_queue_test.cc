@@ -1,23 +1,13 @@
-// Work queues with special arguments: priorities, a single active consumer, a length limit, a
-// consumer timeout.
+// Work queues with special arguments: priorities, a single active consumer, a length limit.
 
-#include <gmock/gmock.h>
-
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "integration/own_broker_test.h"
 #include "support/consume.h"
 #include "support/referee.h"
+#include "support/retry_test.h"
+#include "support/test.h"
 
 namespace retryq::testing::retry_work_queue_test {
-
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class RetryWorkQueue : public RetryTest {
  protected:
@@ -121,36 +111,6 @@ TEST_F(RetryWorkQueue, ThatIsFullKeepsARetryInItsQuorumDelayQueue) {
     const auto queue = vhost_.Queue(delay_queues[0]);
     return queue && queue->value("messages", 0) == 1;
   }));
-}
-
-class RetryConsumerTimeout : public OwnBrokerTest {};
-
-TEST_F(RetryConsumerTimeout, RequeuesMessagesThatTookTooLongAndContinuesConsuming) {
-  broker().SetConsumerTimeout(absl::Seconds(2));
-  peer_.DeclareQueue("slow orders", {{"x-queue-type", "quorum"}});
-  Client client(loop_, Options());
-  std::vector<Settlement> too_slow;
-  const Consumer consumer = Consume(client, {.queue = "slow orders"},
-                                    [&](const Delivery& delivery, Settlement settlement) {
-                                      calls_.Note(delivery);
-                                      if (delivery.attempt() > 0) {
-                                        std::move(settlement).Settle(Outcome::Ok());
-                                      } else {
-                                        too_slow.push_back(std::move(settlement));
-                                      }
-                                    });
-  peer_.Publish("", "slow orders", "slow");
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) == 1; }));
-  // Up to 4.0 the channel is closed. 4.3 cancels the consumer, but only on quorum queues.
-  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error,
-              AnyOf(HasSubstr("timeout"), HasSubstr("ended the consumer")));
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
-  // Its outcome for the lost delivery comes too late, and has no effect.
-  for (Settlement& late : too_slow) std::move(late).Settle(Outcome::Ok());
-  ASSERT_TRUE(RunFor(absl::Milliseconds(500)).ok());
-  EXPECT_EQ(calls_.size(), 2U);
-  EXPECT_EQ(events_.Count(EventKind::kHandled), 1U);
-  EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
 }
 
 }  // namespace retryq::testing::retry_work_queue_test
