@@ -1,25 +1,16 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "opentelemetry/exporters/memory/in_memory_span_data.h"
 #include "opentelemetry/exporters/memory/in_memory_span_exporter_factory.h"
 #include "opentelemetry/sdk/trace/simple_processor_factory.h"
 #include "opentelemetry/sdk/trace/tracer_provider.h"
 #include "opentelemetry/sdk/trace/tracer_provider_factory.h"
-#include "retryq/coroutine.h"
+#include "retryq/client.h"
 #include "retryq/opentelemetry.h"
 #include "retryq/testing/delivery.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/test.h"
 
 // The spans of a client, received by an exporter in memory.
 
@@ -28,8 +19,6 @@ namespace retryq::opentelemetry_tracer_test {
 namespace otel = opentelemetry;
 using otel::trace::SpanKind;
 using otel::trace::StatusCode;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using Span = otel::sdk::trace::SpanData;
 
 constexpr char kPublisher[] = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
@@ -231,22 +220,6 @@ TEST_F(OpenTelemetry, IsTheParentOfPublishesOfAThread) {
   ASSERT_EQ(spans.size(), 2U);
   EXPECT_EQ(spans[0]->GetSpanKind(), SpanKind::kProducer);
   EXPECT_EQ(spans[0]->GetParentSpanId(), spans[1]->GetSpanId());
-}
-
-TEST_F(OpenTelemetry, StaysActiveInACoroutine) {
-  std::string before;
-  std::string after;
-  Consume([&](Delivery) -> Task<Outcome> {
-    before = Hex(otel::trace::Tracer::GetCurrentSpan()->GetContext());
-    co_await Delay(time_, absl::Seconds(1));
-    after = Hex(otel::trace::Tracer::GetCurrentSpan()->GetContext());
-    co_return Outcome::Ok();
-  });
-  Publish();
-  const auto spans = Spans();
-  ASSERT_EQ(spans.size(), 1U);
-  EXPECT_EQ(before, Hex(*spans[0]));
-  EXPECT_EQ(after, Hex(*spans[0]));
 }
 
 TEST_F(OpenTelemetry, EndsAnAttemptThatIsAbandoned) {
