@@ -1,7 +1,6 @@
 // The errors of the command and their exit codes. command_answers_test.cc tests refusals of the
 // broker.
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,13 +9,9 @@
 
 #include "absl/strings/match.h"
 #include "integration/command_run.h"
-#include "retryq/event_loop.h"
-#include "support/canned_server.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_errors_test {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class CommandErrors : public CommandTest {
  protected:
@@ -135,12 +130,6 @@ TEST_F(CommandErrors, InvalidOptionsExitWith64AndOneLineEach) {
             "retryq work: --base 'soon': write a duration such as 500ms, 30s, 10m, 1h30m or 1d\n"
             "retryq work: --jobs '0': write a whole number from 1 to 1024\n");
   EXPECT_EQ(end.out, "");
-}
-
-TEST_F(CommandErrors, AMissingCommandExitsWith64) {
-  const End end = RunToEnd({"work", "--queue", "orders", "--", "/no/such/program"}, vhost_.Url());
-  EXPECT_EQ(end.code, 64);
-  EXPECT_THAT(end.err, HasSubstr("COMMAND: there is no program '/no/such/program'"));
 }
 
 TEST_F(CommandErrors, AnUnknownCommandExitsWith64) {

@@ -1,20 +1,12 @@
 // `retryq work --lines`: programs that keep running.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_lines_test {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class CommandLines : public CommandTest {
  protected:

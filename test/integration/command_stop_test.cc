@@ -1,12 +1,10 @@
 // `retryq work`: stopping.
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "absl/time/clock.h"
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_stop_test {
 
@@ -55,30 +53,21 @@ TEST_F(CommandStop, SettlesAFailureBeforeItExits) {
   EXPECT_TRUE(IsBack(1));  // by way of retry.50
 }
 
-TEST_F(CommandStop, ASecondSignalEndsTheCommands) {
-  CommandRun run = Work({"--jobs", "2"}, WaitForGo());
+TEST_F(CommandStop, ASecondSignalEndsTheCommandsAndMoreDoNoHarm) {
   for (int i = 0; i < 5; ++i) Publish("an order");
-  ASSERT_TRUE(HasStarted(run));
-  run.Signal(SIGTERM);
-  ASSERT_TRUE(run.Says("stopping"));
-  run.Signal(SIGTERM);
-  EXPECT_EQ(run.Wait(absl::Seconds(10)), 0) << run.Story();
-  EXPECT_TRUE(IsGone("started"));
-  EXPECT_TRUE(IsBack(5));
-  EXPECT_TRUE(run.events("failed").empty()) << run.Story();
-}
-
-TEST_F(CommandStop, AnyNumberOfSignalsLeavesNothingBehind) {
-  CommandRun run = Work({"--jobs", "2"}, WaitForGo());
-  for (int i = 0; i < 5; ++i) Publish("an order");
-  ASSERT_TRUE(HasStarted(run));
-  for (int i = 0; i < 20; ++i) {
-    run.Signal(i % 2 == 0 ? SIGTERM : SIGINT);
-    absl::SleepFor(absl::Milliseconds(1));
+  for (const int signals : {2, 20}) {
+    files_.Write("started", "");
+    CommandRun run = Work({"--jobs", "2"}, WaitForGo());
+    ASSERT_TRUE(HasStarted(run));
+    for (int i = 0; i < signals; ++i) {
+      run.Signal(i % 2 == 0 ? SIGTERM : SIGINT);
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    EXPECT_EQ(run.Wait(absl::Seconds(10)), 0) << run.Story();
+    EXPECT_TRUE(IsGone("started"));
+    EXPECT_TRUE(IsBack(5));
+    EXPECT_TRUE(run.events("failed").empty()) << run.Story();
   }
-  EXPECT_EQ(run.Wait(absl::Seconds(10)), 0) << run.Story();
-  EXPECT_TRUE(IsGone("started"));
-  EXPECT_TRUE(IsBack(5));
 }
 
 TEST_F(CommandStop, CommandsDoNotOutliveAWorkerThatIsKilled) {

@@ -1,27 +1,13 @@
 // `retryq waiting`: listing, releasing, parking and dropping messages that wait in delay queues.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "absl/time/clock.h"
 #include "integration/terminal_run.h"
 #include "integration/waiting_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_waiting_test {
-
-using ::testing::AllOf;
-using ::testing::ContainsRegex;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class CommandWaiting : public WaitingTest {
  protected:
@@ -128,16 +114,6 @@ TEST_P(CommandWaiting, CountsByErrorAttemptAndDueTime) {
               HasSubstr("   count  attempt\n       2  2\n       1  1\n"));
   EXPECT_EQ(Waiting("list", {"--by", "due", "--json"}).out,
             "{\"count\":2,\"due\":\"within 10m\"}\n{\"count\":1,\"due\":\"within 1m\"}\n");
-}
-
-TEST_P(CommandWaiting, ListsEachOfManyMessagesOnce) {
-  constexpr int kCount = 5000;
-  DeclareDelayQueue();
-  WaitMany(kCount);
-  const std::vector<std::string> ids = Listed();
-  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), static_cast<std::size_t>(kCount));
-  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kCount));
-  EXPECT_TRUE(Holds(DelayQueue(), kCount));
 }
 
 // A message that is requeued in the wrong place comes due only with the messages before it. A

@@ -1,18 +1,12 @@
 // `retryq work`: the outcomes of messages, and the input of their commands.
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
-#include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
+#include "support/test.h"
 
 namespace retryq::testing::command_work_test {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 using CommandWork = CommandTest;
 
@@ -116,21 +110,6 @@ TEST_F(CommandWork, ParksInTheQueueThatWasNamed) {
   ASSERT_TRUE(run.Stop());
   EXPECT_EQ(run.events("failed").size(), 2U);
   EXPECT_EQ(peer_.Count("dead"), 1U);
-}
-
-TEST_F(CommandWork, DiscardsOrRejectsAtTheLimitIfConfigured) {
-  {
-    CommandRun run = Work({"--max-attempts", "1", "--on-limit", "discard"}, "exit 1");
-    Publish("an order");
-    ASSERT_TRUE(run.Says("discarded"));
-    ASSERT_TRUE(run.Stop());
-  }
-  CommandRun run = Work({"--max-attempts", "1", "--on-limit", "reject"}, "exit 1");
-  Publish("an order");
-  ASSERT_TRUE(run.Says("rejected"));
-  ASSERT_TRUE(run.Stop());
-  EXPECT_EQ(peer_.Count("orders"), 0U);
-  EXPECT_EQ(peer_.Count("orders.parked"), 0U);
 }
 
 TEST_F(CommandWork, RunsACommandForEachParkedMessage) {

@@ -1,16 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-
 #include "cli/worker/work_command.h"
 #include "support/temporary_directory.h"
+#include "support/test.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::work_flags_test {
-
-using ::testing::HasSubstr;
 
 class WorkFlags : public ::testing::Test {
  protected:
@@ -104,6 +97,7 @@ TEST_F(WorkFlags, SetTheirOptions) {
   EXPECT_EQ(options.place.connection.vhost, "v");
   EXPECT_EQ(Parse({"--json", "--log-level", "error"}).log_from, Severity::kError);
   EXPECT_EQ(Parse({"--jobs", "100"}).consumer.prefetch, 100);
+  EXPECT_EQ(Parse({"--on-limit", "reject"}).consumer.retry.on_limit, OnLimit::kReject);
 }
 
 TEST_F(WorkFlags, CompleteTheUrlOfACollector) {
