@@ -9,6 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "integration/command_run.h"
+#include "retryq/event_loop.h"
+#include "support/canned_server.h"
 #include "support/test.h"
 
 namespace retryq::testing::command_errors_test {

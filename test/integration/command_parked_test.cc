@@ -1,5 +1,6 @@
 // `retryq parked`: listing, replaying and dropping parked messages.
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
