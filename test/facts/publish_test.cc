@@ -49,6 +49,18 @@ TEST_F(PublishFacts, F46APassiveDeclareCountsFewerMessagesThanWerePublishedBefor
   EXPECT_TRUE(Eventually([&] { return peer_->Count("work") == published; }));
 }
 
+TEST_F(PublishFacts, F75ARefusalWithALongNameThatIsNotAsciiClosesTheConnectionFrom4) {
+  std::string missing;
+  for (int i = 0; i < 120; ++i) missing += "\u00fc";
+  const absl::StatusOr<DeclareOk> answer = asker_.DeclareQueue({.name = missing, .passive = true});
+  const bool is_closed = answer.status().message().find("541") != std::string::npos;
+  EXPECT_EQ(is_closed, asker_.IsAtLeast(4, 0)) << answer.status();
+}
+
+TEST_F(PublishFacts, F75ANameThatIsNotUtf8ClosesTheConnection) {
+  EXPECT_EQ(RawConnection(vhost_.Url()).DeclareTransient("\xff"), 501);
+}
+
 TEST_F(PublishFacts, F17AChannelIsHandledInOrder) {
   peer_->DeclareQueue("work");
   amqp::Channel& channel = asker_.channel();

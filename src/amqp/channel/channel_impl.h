@@ -28,6 +28,7 @@
 #include "amqp/transport/read_pace.h"
 #include "amqp/transport/ring.h"
 #include "base/name_size.h"
+#include "base/utf8.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/broker/executor.h"
 
@@ -118,9 +119,10 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // NOLINTNEXTLINE(performance-unnecessary-value-param): clang-tidy sees no std::move in a template
   void Call(const Method& method, std::string what, OnReply done) {
     if (!is_open()) return Refuse(WithContext(what, closed_why_), std::move(done));
-    if (!NamesFit(method)) {
-      return Refuse(absl::InvalidArgumentError(what + ": a name is longer than 255 bytes"),
-                    std::move(done));
+    if (!HasValidNames(method)) {
+      return Refuse(
+          absl::InvalidArgumentError(what + ": a name is longer than 255 bytes or not UTF-8"),
+          std::move(done));
     }
     if constexpr (requires { method.arguments; }) {
       if (absl::Status fit = CheckArguments(method.arguments); !fit.ok()) {
@@ -133,7 +135,9 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
       starting_.emplace_back(method.consumer_tag);
     }
     if constexpr (std::is_same_v<Method, method::BasicQos>) prefetch_ = method.prefetch_count;
-    calls_.push_back({.reply = Reply::kId, .what = std::move(what), .done = std::move(done)});
+    OpenCall call = {.reply = Reply::kId, .what = std::move(what), .done = std::move(done)};
+    if constexpr (requires { method.passive; }) call.passive = method.passive;
+    calls_.push_back(std::move(call));
   }
   // Whether the arguments can be sent: invalid ones would close the connection.
   absl::Status CheckArguments(TableView arguments) const;
@@ -162,8 +166,12 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   struct OpenCall {
     method::Id reply;
     std::string what;
+    std::optional<bool> passive = std::nullopt;  // of a declare
     OnReply done;
   };
+
+  // Returns the error of a call that ends with this error of the channel.
+  static absl::Status ErrorOf(const OpenCall& call, const ChannelError& error);
 
   // The broker's reason for a returned message, which arrives before the message itself.
   struct Returned {
@@ -171,17 +179,18 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     std::string text;
   };
 
-  // Whether all its short strings, which are names, are short enough.
+  // Whether all its short strings, which are names, are short enough and UTF-8. Otherwise the
+  // broker would close the connection.
   template <typename Method>
-  static bool NamesFit(const Method& method) {
-    const auto fits = [](const auto& field) {
+  static bool HasValidNames(const Method& method) {
+    const auto is_valid = [](const auto& field) {
       if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string_view>) {
-        return field.size() <= kMaxNameSize;
+        return field.size() <= kMaxNameSize && IsUtf8(field);
       } else {
         return true;
       }
     };
-    return std::apply([&](const auto&... fields) { return (fits(fields) && ...); },
+    return std::apply([&](const auto&... fields) { return (is_valid(fields) && ...); },
                       Method::Fields(method));
   }
 

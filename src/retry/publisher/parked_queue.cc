@@ -50,7 +50,8 @@ ParkedQueue::ParkedQueue(Broker& broker, const Clock& clock, std::string queue,
 
 void ParkedQueue::Ensure(std::function<void(absl::Status)> done) {
   waiting_.push_back(std::move(done));
-  if (waiting_.size() == 1) Look();
+  if (waiting_.size() > 1) return;
+  is_missing_ ? OnMissing() : Look();
 }
 
 void ParkedQueue::Look() {
@@ -83,6 +84,7 @@ void ParkedQueue::Declare(ToStatus to_status) {
   broker_.Declare({.queue = {.name = queue_, .arguments = ParkedQueueArguments(*type_, version)}},
                   [self = lifeline_.ptr(), to_status](const absl::StatusOr<DeclareOk>& answer) {
                     if (!self) return;
+                    if (!absl::IsUnavailable(answer.status())) self->is_missing_ = false;
                     const absl::Status status = to_status(answer.status(), self->queue_);
                     self->fits_ = status.ok() && !absl::IsUnavailable(answer.status());
                     self->Answer(status);
@@ -90,6 +92,7 @@ void ParkedQueue::Declare(ToStatus to_status) {
 }
 
 void ParkedQueue::OnMissing() {
+  is_missing_ = type_.has_value();
   if (type_) {
     return Declare([](const absl::Status& refusal, const std::string& /*queue*/) {
       return ExplainedAnswer(refusal, "configure");

@@ -51,6 +51,9 @@ class ParkedQueue {
   const std::string queue_;
   const std::optional<QueueType> type_;
   bool fits_ = false;  // if this can be known
+  // The next check declares the queue at once: looking for a queue with a long name may cost the
+  // connection (F75 in doc/rabbitmq_facts_operations.md).
+  bool is_missing_ = false;
   absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkedQueue> lifeline_{this};

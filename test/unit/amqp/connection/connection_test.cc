@@ -175,6 +175,38 @@ TEST_F(ConnectionTest, ReportsThatAPublishClosedTheConnectionIfTheBrokerCannotRe
   }
 }
 
+// RabbitMQ 4 closes the connection if the name does not fit into the text of its refusal (F75).
+TEST_F(ConnectionTest, ADeclareWithALongNameThatIsNotAsciiIsRefusedByTheEndOfTheConnection) {
+  const std::string ascii(120, 'u');
+  std::string long_name;
+  for (int i = 0; i < 60; ++i) long_name += "\u00fc";
+  const auto code_of = [&](const QueueDeclaration& queue) {
+    const auto channel = OpenChannel();
+    std::optional<absl::Status> answer;
+    channel->DeclareQueue(
+        queue, [&](const absl::StatusOr<DeclareOk>& declared) { answer = declared.status(); });
+    server_->Say(0, method::ConnectionClose{.reply_code = 541, .reply_text = "INTERNAL_ERROR"});
+    RunUntil([&] { return answer.has_value(); });
+    Open();
+    return answer->code();
+  };
+  EXPECT_EQ(code_of({.name = long_name, .passive = true}), absl::StatusCode::kNotFound);
+  EXPECT_EQ(code_of({.name = long_name}), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code_of({.name = ascii}), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code_of({.name = "f\u00fcr"}), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ConnectionTest, SendsNoNameThatIsNotUtf8) {
+  const auto channel = OpenChannel();
+  std::optional<absl::Status> answer;
+  channel->DeclareQueue({.name = "\xff"}, [&](const absl::StatusOr<DeclareOk>& declared) {
+    answer = declared.status();
+  });
+  RunUntil([&] { return answer.has_value(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(*answer)) << *answer;
+  EXPECT_TRUE(channel->is_open());
+}
+
 TEST_F(ConnectionTest, ReconnectsAfterGrowingPausesIfItIsLostAtOnce) {
   options_.reconnect_initial = absl::Milliseconds(20);
   Open();

@@ -52,6 +52,27 @@ TEST_F(ParkedQueueTest, OmitsADeliveryLimitThatTheBrokerDoesNotKnow) {
   EXPECT_EQ(ArgumentsOf(QueueType::kQuorum), (amqp::Table{{"x-queue-type", "quorum"}}));
 }
 
+// Looking for a queue with a long name may cost the connection (F75).
+TEST_F(ParkedQueueTest, IsDeclaredAtOnceIfItWasMissing) {
+  int looks = 0;
+  int declares = 0;
+  broker_.on_declare = [&](const QueueDeclaration& queue) -> absl::Status {
+    if (queue.passive) {
+      ++looks;
+      return absl::NotFoundError("no queue");
+    }
+    return ++declares == 1 ? absl::UnavailableError("lost") : absl::OkStatus();
+  };
+  ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);
+  std::vector<absl::StatusCode> answers;
+  for (int i = 0; i < 2; ++i) {
+    parked_queue.Ensure([&](const absl::Status& status) { answers.push_back(status.code()); });
+    time_.RunReady();
+  }
+  EXPECT_THAT(answers, ElementsAre(absl::StatusCode::kUnavailable, absl::StatusCode::kOk));
+  EXPECT_EQ(looks, 1);
+}
+
 TEST_F(ParkedQueueTest, SuggestsHowToRaiseAQueueLimit) {
   broker_.on_declare = [](const QueueDeclaration& queue) {
     return queue.passive ? absl::NotFoundError("no queue")
