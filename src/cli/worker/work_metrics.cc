@@ -50,6 +50,7 @@ void WorkMetrics::OnEvent(const Event& event) {
     return;
   }
   metrics_.OnEvent(event);
+  if (event.in_flight == 0) refused_.clear();  // a message whose copy is refused stays open
   switch (event.kind) {
     case EventKind::kConnected:
       connected_ = true;
@@ -80,6 +81,7 @@ void WorkMetrics::OnEvent(const Event& event) {
       break;
     case EventKind::kInterrupted:
       consuming_ = false;
+      refused_.clear();
       why_not_ = event.error;
       break;
     case EventKind::kBreakerOpened:

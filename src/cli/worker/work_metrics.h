@@ -114,7 +114,8 @@ class WorkMetrics final : public Observer {
   std::string breaker_error_;
   bool stopping_ = false;
   std::string why_not_ = "not connected yet";
-  std::string refused_;  // why the broker accepted no copy, until it accepts one
+  // Why the broker accepted no copy, until it accepts one or no message is open.
+  std::string refused_;
 };
 
 }  // namespace retryq::cli

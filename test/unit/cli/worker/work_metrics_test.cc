@@ -108,6 +108,23 @@ TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
   }
 }
 
+// The message may have been redelivered and handled, without another `consuming`.
+TEST(WorkMetrics, HaveNoTroubleOnceTheRefusedMessagesAreGone) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  const Event held{.kind = EventKind::kHeld, .time = {}, .error = "refused", .in_flight = 1};
+  metrics.OnEvent(held);
+  metrics.OnEvent({.kind = EventKind::kHandled, .time = {}, .queue = "orders", .in_flight = 1});
+  EXPECT_NE(metrics.Trouble(), std::nullopt);
+  metrics.OnEvent({.kind = EventKind::kHandled, .time = {}, .queue = "orders", .in_flight = 0});
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  metrics.OnEvent(held);
+  metrics.OnEvent({.kind = EventKind::kBreakerOpened, .time = {}, .queue = "orders"});
+  metrics.OnEvent({.kind = EventKind::kInterrupted, .time = {}, .queue = "orders", .error = "no"});
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
+}
+
 // Otherwise one message like this would make each worker of its queue unhealthy forever.
 TEST(WorkMetrics, HaveNoTroubleIfOneBodyIsTooLarge) {
   WorkMetrics metrics;
