@@ -187,6 +187,19 @@ TEST_F(CommandWatch, WritesOneObjectPerLine) {
   }
 }
 
+TEST_F(CommandWatch, ReportsALastingErrorOnce) {
+  auto vhost = std::make_unique<TestVhost>();
+  CommandRun run({"queues", "--watch", "--interval", "100ms", "--management", ManagementUrl()},
+                 vhost->Url());
+  ASSERT_TRUE(run.Until([&run] { return !run.out().empty(); }));
+  vhost.reset();
+  ASSERT_TRUE(run.Until([&run] { return !run.err().empty(); }));
+  absl::SleepFor(absl::Seconds(1));
+  const std::string errors = run.err();
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+  EXPECT_TRUE(run.Stop());
+}
+
 TEST_F(CommandWatch, ExitsWhenTheReaderIsGone) {
   std::string line;
   for (const std::string& word : Command()) line += "'" + word + "' ";

@@ -386,10 +386,10 @@ class Watch {
 
   void Show(const absl::StatusOr<DelayQueueList>& list) {
     if (screen_ != nullptr) return screen_->Show(list);
-    if (!list.ok()) {
+    if (std::exchange(last_, list.status()) != list.status() && !list.ok()) {
       WriteErrors(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
-      return;
     }
+    if (!list.ok()) return;
     // A slow reader of stdout misses some lists, but does not delay signals.
     if (!lists_.Flush(absl::ZeroDuration())) return;
     lists_.Write(options_.json ? JsonText(*list) : TableText(*list, options_));
@@ -416,6 +416,7 @@ class Watch {
   std::vector<EventPtr> events_;  // freed before the screen, whose signal handlers they replace
   Outlet lists_{{.fd = STDOUT_FILENO}};
   bool over_ = false;
+  absl::Status last_;  // without a screen: of the last list
   absl::Status written_;
 };
 
