@@ -385,7 +385,7 @@ Findings CheckDelayQueues(const std::vector<Json>& queues, const WorkOptions& wo
         "queues with a hash in their names replace queues that had other options or could not be "
         "used: " +
             Some(survey.hashed),
-        "see the event 'renamed' in their logs for the reason; the queues expire by themselves");
+        "see the event 'renamed' in the logs of the clients; the queues expire by themselves");
   }
   const DelayQueueOptions& options = worker.delay_queues();
   if (survey.quorum > kManyQuorumQueues) {
