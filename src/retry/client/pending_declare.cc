@@ -73,8 +73,9 @@ void PendingDeclare::OnAnswer(const absl::Status& answer) {
     return Finish(absl::InvalidArgumentError(
         absl::StrCat(problem_, "; remedy: correct it, or enable the plugin that has it")));
   }
-  if (++failures_ >= kMostLostDeclares) {
-    return Finish(absl::UnavailableError(absl::StrCat("the connection was lost each of ", failures_,
+  ++failures_;
+  if (!shared_->ready() && ++losses_ >= kMostLostDeclares) {
+    return Finish(absl::UnavailableError(absl::StrCat("the connection was lost each of ", losses_,
                                                       " times that queue '", work_queue_.name,
                                                       "' was declared: ", problem_)));
   }

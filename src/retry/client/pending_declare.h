@@ -58,6 +58,7 @@ class PendingDeclare final : private BrokerListener {
   Done done_;
   std::unique_ptr<Timer> deadline_;
   std::uint32_t failures_ = 0;
+  std::uint32_t losses_ = 0;  // failures with a lost connection
   std::unique_ptr<Timer> again_;
   std::string problem_;  // the last one
   SharedState::ListenerId listener_ = 0;

@@ -97,13 +97,29 @@ TEST_F(DeclareTest, RedeclaresAfterALostConnection) {
 }
 
 TEST_F(DeclareTest, GivesUpAfterThreeDeclaresThatCloseTheConnection) {
-  broker_.Ready();
-  Refuse(absl::UnavailableError("closed the connection: 541 INTERNAL_ERROR"));
+  const absl::Status lost = absl::UnavailableError("closed the connection: 541 INTERNAL_ERROR");
+  broker_.on_declare = [this, lost](const QueueDeclaration&) {
+    broker_.Lose(lost);
+    return lost;
+  };
   Declare({.name = "orders"});
-  time_.Advance(absl::Seconds(10));
+  for (int connection = 0; connection < 4; ++connection) {
+    broker_.Ready();
+    time_.Advance(absl::Seconds(1));
+  }
   EXPECT_TRUE(absl::IsUnavailable(Answer())) << Answer();
   EXPECT_THAT(Message(), HasSubstr("541 INTERNAL_ERROR"));
   EXPECT_THAT(broker_.declares, SizeIs(3));
+}
+
+TEST_F(DeclareTest, WaitsForAChannelUntilItsDeadline) {
+  broker_.Ready();
+  Refuse(absl::UnavailableError("no channel is left"));
+  Declare({.name = "orders"}, {.deadline = absl::Seconds(20)});
+  time_.Advance(absl::Seconds(19));
+  EXPECT_THAT(answers_, IsEmpty());
+  time_.Advance(absl::Seconds(2));
+  EXPECT_THAT(Message(), HasSubstr("was not answered in time: no channel is left"));
 }
 
 TEST_F(DeclareTest, NamesAllWrongFieldsAtOnce) {
