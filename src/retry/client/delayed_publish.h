@@ -51,6 +51,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   std::optional<DelayRoute> Route() const override;
   bool Fill(PublishParams* params, absl::Time now) override;
   void OnSent(const SendResult& result) override;
+  void OnUnconfirmed(std::string_view why) override { problem_ = why; }
   std::string_view Origin() const override { return message_.routing_key; }
   std::string_view Id() const override { return message_.message_id; }
 

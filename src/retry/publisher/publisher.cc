@@ -499,6 +499,7 @@ void ConfirmedPublisher::OnSilence(const std::vector<DelayRoute>& routes) {
 
 void ConfirmedPublisher::ReportUnconfirmed(const Job& job, std::string_view cause,
                                            std::string_view why) const {
+  job.pending->OnUnconfirmed(why);
   Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, job, why);
 }
 

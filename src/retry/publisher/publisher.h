@@ -65,6 +65,9 @@ class PendingPublish {
   // May destroy the pending publish, or send it again.
   virtual void OnSent(const SendResult& result) = 0;
 
+  // Called at each publish that was not confirmed, before it is published again.
+  virtual void OnUnconfirmed(std::string_view /*why*/) {}
+
   // For events: the queue that the message comes from, and its id.
   virtual std::string_view Origin() const = 0;
   virtual std::string_view Id() const = 0;

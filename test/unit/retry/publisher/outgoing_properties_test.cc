@@ -30,6 +30,20 @@ class OutgoingProperties : public testing::ScriptedTest {
   }
 };
 
+// A queue that is full, for example, refuses it each time.
+TEST_F(OutgoingProperties, APublishThatIsNackedUntilItsDeadlineNamesTheNack) {
+  absl::Status answer;
+  client_->Publish({.routing_key = "full"}, {.deadline = absl::Seconds(5)},
+                   [&answer](absl::Status status) { answer = std::move(status); });
+  for (int second = 0; second < 6; ++second) {
+    for (auto* const published : broker_.open()) published->Nack();
+    time_.Advance(absl::Seconds(1));
+  }
+  EXPECT_TRUE(absl::IsUnavailable(answer)) << answer;
+  EXPECT_THAT(std::string(answer.message()),
+              HasSubstr("was not confirmed in time: the broker nacked the publish"));
+}
+
 TEST_F(OutgoingProperties, AreSentUnchanged) {
   OutgoingMessage message{.routing_key = "orders",
                           .body = "b",
