@@ -78,22 +78,18 @@ int Finish(const std::string& who, const MessagesResult& result) {
 // An exit code: a problem that `doctor` finds is a result, not an error.
 int Finish(const std::string& /*who*/, int code) { return code; }
 
-// What OnEarlySignal writes.
-std::string stopped_line;
-
-// Async-signal-safe, and does not wait for the reader of stderr.
+// Is async-signal-safe, and does not wait for the reader of stderr.
 void OnEarlySignal(int /*signal*/) {
+  constexpr std::string_view kLine = "retryq: stopped by a signal before the end\n";
   pollfd polled = {STDERR_FILENO, POLLOUT, 0};
   if (::poll(&polled, 1, 0) > 0) {
-    [[maybe_unused]] const ssize_t written =
-        ::write(STDERR_FILENO, stopped_line.data(), stopped_line.size());
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
   }
   ::_exit(EX_TEMPFAIL);
 }
 
 // Reports a signal that a subcommand does not handle itself, for example while it connects.
-void ReportEarlySignals(const std::string& who) {
-  stopped_line = who + ": stopped by a signal before the end\n";
+void ReportEarlySignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     // nohup ignores a signal.
     if (std::signal(number, OnEarlySignal) == SIG_IGN) std::signal(number, SIG_IGN);
@@ -106,7 +102,7 @@ int Run(const std::string& who, const Arguments& arguments) {
   auto request = kParse(arguments);
   if (!request.ok()) return Fail(who, request.status());
   if (const Answer* answer = std::get_if<Answer>(&*request)) return Finish(who, answer->text);
-  ReportEarlySignals(who);
+  ReportEarlySignals();
   return Finish(who, kRun(std::get<0>(*std::move(request))));
 }
 
