@@ -138,7 +138,7 @@ TEST_F(CommandSendLines, ASignalEndsItAfterAllAnswers) {
   CommandRun run(
       {"-c",
        "exec 3< <(for ((i = 0;; ++i)); do "
-       "echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\"; done); exec " RETRYQ_COMMAND
+       "echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\" || exit; done); exec " RETRYQ_COMMAND
        " send --lines <&3"},
       vhost_.Url(), "", "/bin/bash");
   ASSERT_TRUE(run.Until([&] { return !run.out().empty(); }));
@@ -154,8 +154,8 @@ TEST_F(CommandSendLines, ASignalEndsItAfterAllAnswers) {
 TEST_F(CommandSendLines, ASignalEndsItIfNobodyReadsTheAnswers) {
   CommandRun run = Shell(
       "mkfifo_dir=$(mktemp -d); mkfifo $mkfifo_dir/answers; exec 4<>$mkfifo_dir/answers; "
-      "rm -r $mkfifo_dir; exec 3< <(for ((i = 0;; ++i)); do echo '{\"queue\":\"orders\"}'; "
-      "done 2>/dev/null); exec " RETRYQ_COMMAND " send --lines <&3 >&4");
+      "rm -r $mkfifo_dir; exec 3< <(for ((i = 0;; ++i)); do echo '{\"queue\":\"orders\"}' || "
+      "exit; done 2>/dev/null); exec " RETRYQ_COMMAND " send --lines <&3 >&4");
   // More than a pipe has room for.
   ASSERT_TRUE(run.Until([&] { return peer_.Count("orders") >= 10'000; }));
   const absl::Time signalled = absl::Now();
@@ -167,8 +167,8 @@ TEST_F(CommandSendLines, ASignalEndsItIfNobodyReadsTheAnswers) {
 
 TEST_F(CommandSendLines, AClosedReaderEndsItCleanly) {
   CommandRun run = Shell(
-      "for ((i = 0; i < 100000; ++i)); do echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\"; "
-      "done 2>/dev/null | " RETRYQ_COMMAND
+      "for ((i = 0; i < 100000; ++i)); do echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\" || "
+      "exit; done 2>/dev/null | " RETRYQ_COMMAND
       " send --lines | head -n 1 >/dev/null; "
       "exit ${PIPESTATUS[1]}");
   EXPECT_EQ(run.Wait(absl::Seconds(60)), 74) << run.err();
