@@ -270,7 +270,8 @@ MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope) 
   Backup backup(options.backup, options.is_waiting ? options.work_queue : options.parked_queue);
   constexpr char kDoesNotFit[] =
       "the file cannot contain them exactly, because a text in them is not UTF-8, or a header "
-      "nests too deep; remedy: replay them, or drop them without a copy by --no-backup";
+      "nests too deep or occurs twice; remedy: replay them, or drop them without a copy by "
+      "--no-backup";
   Action drop{.decide = [&](const amqp::MessagePtr& message, const Source&) -> Decision {
     const bool is_kept = !options.backup.empty() && !FitsSendLine(*message);
     return is_kept ? Decision(Keep{kDoesNotFit}) : Decision(Discard());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -414,7 +416,9 @@ bool FitsSendLine(const amqp::Message& message) {
     return false;
   }
   const amqp::TableView fields(headers);
-  return std::all_of(fields.begin(), fields.end(), [](const amqp::FieldView& field) {
+  std::set<std::string_view> names;
+  return std::all_of(fields.begin(), fields.end(), [&names](const amqp::FieldView& field) {
+    if (!names.insert(field.name).second) return false;  // a JSON object has each name once
     return FitsHeaderJson(field, kMostHeaders);
   });
 }

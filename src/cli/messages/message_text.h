@@ -88,7 +88,7 @@ std::string MessageJson(const amqp::Message& message, const DelayQueue* queue);
 std::string SendLine(const amqp::Message& message, const std::string& queue);
 
 // Whether that line contains everything that a copy of the message in the same queue would contain.
-// Texts that are not UTF-8 and deeply nested headers do not fit into JSON.
+// Texts that are not UTF-8, deeply nested headers and names that occur twice do not fit into JSON.
 bool FitsSendLine(const amqp::Message& message);
 
 // The headers that `show` prints, as one JSON object on one line, without those of retrying and of

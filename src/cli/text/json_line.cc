@@ -6,6 +6,8 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -96,17 +98,19 @@ struct ValueToJson {
   }
 };
 
-// The recursion is limited like that of ValueToJson.
-bool HasOnlyUtf8(const amqp::Value& value) {
+// Whether JSON can contain the value: texts are UTF-8, and no table has a name twice. The recursion
+// is limited like that of ValueToJson.
+bool FitsJson(const amqp::Value& value) {
   if (const auto* text = std::get_if<std::string>(&value.variant)) return IsUtf8(*text);
   if (const auto* array = std::get_if<amqp::Array>(&value.variant)) {
-    return std::all_of(array->begin(), array->end(), HasOnlyUtf8);
+    return std::all_of(array->begin(), array->end(), FitsJson);
   }
   const auto* table = std::get_if<std::shared_ptr<const amqp::Table>>(&value.variant);
   if (table == nullptr) return true;
   const auto& fields = (*table)->fields();
-  return std::all_of(fields.begin(), fields.end(), [](const auto& field) {
-    return IsUtf8(field.first) && HasOnlyUtf8(field.second);
+  std::set<std::string_view> names;
+  return std::all_of(fields.begin(), fields.end(), [&names](const auto& field) {
+    return names.insert(field.first).second && IsUtf8(field.first) && FitsJson(field.second);
   });
 }
 
@@ -222,7 +226,7 @@ std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size) {
 
 bool FitsHeaderJson(const amqp::FieldView& field, std::size_t max_size) {
   const absl::StatusOr<amqp::Value> value = field.Decode();
-  if (!value.ok() || !IsUtf8(field.name) || !HasOnlyUtf8(*value)) return false;
+  if (!value.ok() || !IsUtf8(field.name) || !FitsJson(*value)) return false;
   return field.value.size() <= 4 * max_size && JsonLine(ValueJson(field)).size() <= max_size;
 }
 

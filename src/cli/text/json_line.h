@@ -56,8 +56,8 @@ std::string HeadersJson(const Headers& headers, std::size_t max_size);
 // The value of one header of any type, in the same format.
 std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size);
 
-// Whether HeaderJson contains the whole value: nothing is omitted, and no text that is not UTF-8 is
-// replaced.
+// Whether HeaderJson contains the whole value: nothing is omitted, also not the second field of the
+// same name in a table, and no text that is not UTF-8 is replaced.
 bool FitsHeaderJson(const amqp::FieldView& field, std::size_t max_size);
 
 // Converts JSON to the value of a header or an argument: whole numbers become 64-bit integers,

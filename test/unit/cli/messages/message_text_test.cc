@@ -165,7 +165,7 @@ TEST(SendLine, HasAllPropertiesAndHeadersExceptThoseOfTheBroker) {
             "\n");
 }
 
-TEST(SendLine, FitsUnlessATextIsNotUtf8OrAHeaderIsTooDeep) {
+TEST(SendLine, FitsUnlessATextIsNotUtf8OrAHeaderIsTooDeepOrTwice) {
   EXPECT_TRUE(FitsSendLine(*MakeMessage({.body = "\xff"})));
   EXPECT_TRUE(FitsSendLine(*MakeMessage(
       {.properties = {.timestamp = std::numeric_limits<std::int64_t>::max()},
@@ -177,7 +177,8 @@ TEST(SendLine, FitsUnlessATextIsNotUtf8OrAHeaderIsTooDeep) {
   for (const amqp::Table& headers :
        {amqp::Table{{"a", "\xff"}}, amqp::Table{{"\xff", "a"}},
         amqp::Table{{"a", amqp::Array{amqp::Table{{"b", "\xff"}}}}},
-        amqp::Table{{"a", std::string((std::size_t{1} << 20) + 1, 'x')}}}) {
+        amqp::Table{{"a", std::string((std::size_t{1} << 20) + 1, 'x')}},
+        amqp::Table{{"a", "1"}, {"a", "2"}}, amqp::Table{{"t", amqp::Table{{"a", 1}, {"a", 2}}}}}) {
     EXPECT_FALSE(FitsSendLine(*MakeMessage({.headers = headers})));
   }
 }
