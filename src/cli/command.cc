@@ -426,15 +426,15 @@ Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments) {
   std::optional<std::string> shell;
   FlagParser parser(kCompletionsHelp);
   parser.AddPositional("bash|zsh|fish", &shell, "The shell");
-  return parser.ParseInto(arguments, [&](FlagReader& reader) {
+  parser.Check([&](FlagReader& reader) {
     options.shell = shell.value_or("");
     if (!shell) {
       reader.Complain("the shell is missing: name bash, zsh or fish");
     } else if (*shell != "bash" && *shell != "zsh" && *shell != "fish") {
       reader.Complain("unknown shell \"" + *shell + "\": name bash, zsh or fish");
     }
-    return options;
   });
+  return parser.ParseInto(arguments, options);
 }
 
 std::string Completions(const CompletionsOptions& options, const CommandDescription& retryq) {

@@ -127,7 +127,7 @@ Parsed<DeclareCommandOptions> ParseDeclare(const Arguments& arguments) {
   AddBindingFlags(parser, &options.work_queue);
   parser.Group("Broker");
   AddBrokerFlags(parser, &options.client, &options.wait);
-  return parser.ParseInto(arguments, [&options](FlagReader& /*reader*/) { return options; });
+  return parser.ParseInto(arguments, options);
 }
 
 absl::Status Declare(const DeclareCommandOptions& options) {

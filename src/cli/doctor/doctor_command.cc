@@ -591,10 +591,10 @@ Parsed<WorkOptions> ParseDoctor(const Arguments& arguments) {
                "The result is ok, warning, problem or skipped",
                &worker);
   const Arguments flags = TakeCommand(arguments, &worker.command);
-  return parser.ParseInto(flags, [&worker](FlagReader& reader) {
+  parser.Check([](FlagReader& reader) {
     reader.RequireFor("--parked", reader.given("--queue"), "--queue");
-    return worker;
   });
+  return parser.ParseInto(flags, worker);
 }
 
 int Doctor(const WorkOptions& worker) {

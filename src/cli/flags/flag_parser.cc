@@ -341,13 +341,20 @@ void FlagParser::AddSize(const std::string& flag, std::uint64_t max, std::uint64
   Add(flag, "BYTES", Conversion(convert), help);
 }
 
-std::string FlagParser::WriteOneOf(const std::vector<std::string>& words) {
-  return absl::StrCat("write ", absl::StrJoin(words.begin(), words.end() - 1, ", "), " or ",
-                      words.back());
-}
-
-std::string FlagParser::Joined(const std::vector<std::string>& words) {
-  return absl::StrJoin(words, "|");
+void FlagParser::AddOneOf(const std::string& flag, const std::vector<std::string>& words,
+                          std::function<void(std::size_t index)> take, const std::string& help,
+                          std::string value) {
+  if (value.empty()) value = absl::StrJoin(words, "|");
+  const auto convert = [words, take = std::move(take)](const std::string& text) -> std::string {
+    const auto word = std::find(words.begin(), words.end(), text);
+    if (word == words.end()) {
+      return absl::StrCat("write ", absl::StrJoin(words.begin(), words.end() - 1, ", "), " or ",
+                          words.back());
+    }
+    take(static_cast<std::size_t>(word - words.begin()));
+    return "";
+  };
+  Add(flag, value, Conversion(convert), help);
 }
 
 void FlagParser::Check(std::function<void(FlagReader& reader)> check) {

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 #define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,17 +9,16 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/name_size.h"
-#include "retryq/client.h"
+#include "retryq/delay_queue_options.h"
 #include "retryq/duration.h"
-#include "retryq/retry_options.h"
 
 namespace retryq::cli {
 
@@ -175,15 +175,8 @@ class FlagParser {
                const std::string& help, std::string value = "") {
     std::vector<std::string> known;
     for (const auto& [word, meaning] : words) known.emplace_back(word);
-    const auto convert = [words, known, target](const std::string& text) -> std::string {
-      for (const auto& [word, meaning] : words) {
-        if (text != word) continue;
-        *target = meaning;
-        return "";
-      }
-      return WriteOneOf(known);
-    };
-    Add(flag, value.empty() ? Joined(known) : value, Conversion(convert), help);
+    const auto take = [words, target](std::size_t index) { *target = words[index].second; };
+    AddOneOf(flag, known, take, help, std::move(value));
   }
   // Adds the name of an object of the broker, or another text that AMQP limits to 255 bytes.
   template <typename Target>
@@ -212,24 +205,24 @@ class FlagParser {
   // `reader`; returns kInvalidArgument if the arguments cannot be parsed at all.
   absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
 
-  // Parses the arguments, converts the values of the flags, runs the checks, and calls `read`,
-  // which returns the options and may report further errors.
-  template <typename Read, typename Options = std::invoke_result_t<Read, FlagReader&>>
-  Parsed<Options> ParseInto(const Arguments& arguments, const Read& read) {
+  // Parses the arguments, converts the values of the flags, runs the checks, and returns the
+  // options, which the flags and the checks have set.
+  template <typename Options>
+  Parsed<Options> ParseInto(const Arguments& arguments, const Options& options) {
     FlagReader reader;
     const absl::StatusOr<std::optional<Answer>> answer = Parse(arguments, reader);
     if (!answer.ok()) return answer.status();
     if (answer->has_value()) return **answer;
     RunSteps(reader);
-    Options options = read(reader);
     if (absl::Status status = reader.status(); !status.ok()) return status;
     return options;
   }
 
  private:
-  // "write a, b or c"; "a|b|c"
-  static std::string WriteOneOf(const std::vector<std::string>& words);
-  static std::string Joined(const std::vector<std::string>& words);
+  // Adds a flag that takes one of these words; `take` receives its index.
+  void AddOneOf(const std::string& flag, const std::vector<std::string>& words,
+                std::function<void(std::size_t index)> take, const std::string& help,
+                std::string value);
   // Runs the conversions, the steps of Resolve and the checks.
   void RunSteps(FlagReader& reader);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -155,8 +154,8 @@ constexpr char kManagementHelp[] =
 ManagementUrl Resolved(const std::optional<std::string>& given, const std::string& urls_flag,
                        const ClientOptions& client, bool waits, FlagReader& reader) {
   const amqp::ConnectionOptions broker = ConnectionOf(client);
-  const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
-  const bool by_variable = !given && variable != nullptr && *variable != '\0';
+  const std::string variable = Variable("RETRYQ_MANAGEMENT_URL");
+  const bool by_variable = !given && !variable.empty();
   if (!given && !by_variable) return Renewed(DefaultManagementUrl(broker), client, broker);
   absl::StatusOr<ManagementUrl> management =
       ParseManagementUrl(by_variable ? variable : *given, broker);
@@ -343,8 +342,8 @@ void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place) {
 }
 
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker) {
-  const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
-  if (variable == nullptr || *variable == '\0') return std::nullopt;
+  const std::string variable = Variable("RETRYQ_MANAGEMENT_URL");
+  if (variable.empty()) return std::nullopt;
   absl::StatusOr<ManagementUrl> management = ParseManagementUrl(variable, broker);
   if (!management.ok() || !IsOnAHostOf(broker, *management, /*unknown=*/false)) return std::nullopt;
   return *std::move(management);

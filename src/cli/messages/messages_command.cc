@@ -207,7 +207,7 @@ Parsed<MessagesOptions> ParseWithoutSubcommand(const MessagesCommand& command,
   std::optional<std::string> subcommand;
   // The help contains its own list.
   if (first == kDescribeFlags) parser.AddPositional(words, &subcommand, "What to do");
-  return parser.ParseInto({first}, [&command](FlagReader&) { return command.defaults; });
+  return parser.ParseInto({first}, command.defaults);
 }
 
 }  // namespace
@@ -229,8 +229,7 @@ Parsed<MessagesOptions> ParseMessages(const MessagesCommand& command, const Argu
   AddFilter(parser, &options);
   if (Removes(options.action)) AddRemoval(parser, &options);
   AddOutput(parser, &options);
-  return parser.ParseInto(Arguments(arguments.begin() + 1, arguments.end()),
-                          [&options](FlagReader&) { return options; });
+  return parser.ParseInto(Arguments(arguments.begin() + 1, arguments.end()), options);
 }
 
 }  // namespace retryq::cli

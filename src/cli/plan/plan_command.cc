@@ -1,7 +1,6 @@
 #include "cli/plan/plan_command.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +16,6 @@
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
 #include "retryq/broker/broker.h"
@@ -448,7 +446,7 @@ Parsed<PlanOptions> ParsePlan(const Arguments& arguments) {
     options.vhost = ConnectionOf(client).vhost;
     CheckPlanFlags(&options, reader);
   });
-  return parser.ParseInto(arguments, [&](FlagReader&) { return options; });
+  return parser.ParseInto(arguments, options);
 }
 
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {

@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/escaped_text.h"
-#include "cli/flags/shared_flags.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 #include "retryq/event_loop.h"
@@ -218,7 +217,7 @@ Parsed<QueuesOptions> ParseQueues(const Arguments& arguments) {
   AddPlaceFlags(parser, /*waits=*/false, &options.place);
   AddPrefixFlag(parser, &options.prefix);
   AddOutputFlags(parser, &options);
-  return parser.ParseInto(arguments, [&](FlagReader&) { return options; });
+  return parser.ParseInto(arguments, options);
 }
 
 absl::StatusOr<std::string> Queues(const QueuesOptions& options) {

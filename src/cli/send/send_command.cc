@@ -347,7 +347,7 @@ Parsed<SendOptions> ParseSend(const Arguments& arguments) {
               "Send a span of each message to the OpenTelemetry collector at this URL,\n"
               "such as http://localhost:4318. Default: no spans",
               &flags.options.otlp);
-  return parser.ParseInto(arguments, [&flags](FlagReader& /*reader*/) { return flags.options; });
+  return parser.ParseInto(arguments, flags.options);
 }
 
 absl::StatusOr<std::string> Send(SendOptions options) {

@@ -304,13 +304,13 @@ Parsed<WorkOptions> ParseWork(const Arguments& arguments) {
   AddWorkFlags(parser, "Print each event as a line of JSON on stdout, not as text on stderr",
                &options);
   const Arguments flags = TakeCommand(arguments, &options.command);
-  return parser.ParseInto(flags, [&options](FlagReader& reader) {
+  parser.Check([&options](FlagReader& reader) {
     reader.Require("--queue", "name the queue to consume from");
     if (options.command.empty()) {
       reader.Complain("COMMAND is required: write it last, after --, such as: -- ./handle-order");
     }
-    return options;
   });
+  return parser.ParseInto(flags, options);
 }
 
 }  // namespace retryq::cli

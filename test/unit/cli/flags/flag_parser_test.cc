@@ -47,11 +47,9 @@ absl::StatusOr<std::variant<Values, Answer>> ParseValues(const Arguments& argume
   parser.Check([](FlagReader& reader) {
     reader.RefuseTogether("--count", "--wait", "which counts itself");
     reader.RequireFor("--count", false, "luck");
-  });
-  return parser.ParseInto(arguments, [&values](FlagReader& reader) {
     reader.Require("--name", "name it");
-    return values;
   });
+  return parser.ParseInto(arguments, values);
 }
 
 TEST(FlagParser, ConvertsValuesAndKeepsThoseThatAreNotGiven) {
