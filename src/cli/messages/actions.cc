@@ -226,28 +226,29 @@ MessagesResult ListMessages(const MessagesOptions& options, const Scope& scope) 
   return {.text = text + "\n", .status = std::move(status)};
 }
 
-absl::StatusOr<FoundMessage> FindMessage(const MessagesOptions& options, const Scope& scope) {
-  FoundMessage found;
+absl::StatusOr<std::pair<amqp::MessagePtr, Source>> FindMessage(const MessagesOptions& options,
+                                                                const Scope& scope) {
+  std::pair<amqp::MessagePtr, Source> found;
   const auto find = [&](const amqp::MessagePtr& message, const Source& source) {
-    found = {.message = message, .delay = source.delay};
+    found = {message, source};
     return Keep();
   };
   const ReadResult result = ReadQueues(options, scope, 1, {.decide = find});
   if (!result.status.ok()) return StatusOf(options, scope, result);
-  if (found.message != nullptr) return found;
+  if (found.first != nullptr) return found;
   const absl::Status status = StatusOf(options, scope, result);
   return status.ok() ? absl::NotFoundError(NoMatches(options, result)) : status;
 }
 
 MessagesResult ShowMessage(const MessagesOptions& options, const Scope& scope) {
   constexpr std::size_t kMostOnTerminal = 4096;
-  const absl::StatusOr<FoundMessage> found = FindMessage(options, scope);
+  const auto found = FindMessage(options, scope);
   if (!found.ok()) return {.text = "", .status = found.status()};
-  const DelayQueue* const delay = found->delay ? &*found->delay : nullptr;
-  if (options.json) return {.text = MessageJson(*found->message, delay)};
+  const auto& [message, source] = *found;
+  if (options.json) return {.text = MessageJson(*message, source.delay_queue())};
   const bool is_cut = !options.full && ::isatty(STDOUT_FILENO) != 0;
   absl::StatusOr<std::string> text =
-      MessageText(*found->message, delay, options.body,
+      MessageText(*message, source.delay_queue(), options.body,
                   is_cut ? kMostOnTerminal : std::numeric_limits<std::size_t>::max());
   if (!text.ok()) return {.text = "", .status = text.status()};
   return {.text = *std::move(text),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,20 +19,6 @@
 #include "retryq/amqp/message.h"
 
 namespace retryq::cli {
-
-// A queue to read: a delay queue or the parked queue.
-struct Source {
-  std::string queue;
-  std::optional<DelayQueue> delay = std::nullopt;
-
-  const DelayQueue* delay_queue() const { return delay ? &*delay : nullptr; }
-};
-
-// The queues of one command.
-struct Scope {
-  std::vector<Source> sources;
-  bool has_work_queue = true;  // otherwise its name may be wrong
-};
 
 // What happens to a message that matches.
 struct Keep {
@@ -87,12 +74,10 @@ MessagesResult ListMessages(const MessagesOptions& options, const Scope& scope);
 // Returns the complete first message that matches, as text or JSON. It stays in the queue.
 MessagesResult ShowMessage(const MessagesOptions& options, const Scope& scope);
 
-// Returns the first message that matches, which stays in the queue; kNotFound if none matches.
-struct FoundMessage {
-  amqp::MessagePtr message;
-  std::optional<DelayQueue> delay;
-};
-absl::StatusOr<FoundMessage> FindMessage(const MessagesOptions& options, const Scope& scope);
+// Returns the first message that matches, which stays in the queue, and its queue; kNotFound if no
+// message matches.
+absl::StatusOr<std::pair<amqp::MessagePtr, Source>> FindMessage(const MessagesOptions& options,
+                                                                const Scope& scope);
 
 // Removes the messages that match, after a question on the terminal if the options require it. A
 // message is removed once its copy is confirmed and was not returned. Otherwise it stays, and the

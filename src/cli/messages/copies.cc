@@ -1,10 +1,11 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "base/escaped_text.h"
+#include "base/remedy.h"
 #include "base/retry_id.h"
 #include "cli/messages/message_text.h"
 #include "cli/messages/queue_reader.h"
-#include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::cli {
@@ -101,9 +102,7 @@ void CopyPublisher::Advance() {
 
 void CopyPublisher::OnChannelClosed(const amqp::ChannelError& why) {
   on_closed_(absl::IsPermissionDenied(why.status)
-                 ? absl::PermissionDeniedError(
-                       absl::StrCat(std::string(why.status.message()),
-                                    "; remedy: give the user the right to write to the target"))
+                 ? WithRemedy(why.status, "give the user the right to write to the target")
                  : why.status);
   Advance();  // ends each waiting copy with the result "not sent"
 }

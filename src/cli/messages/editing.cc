@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "base/escaped_text.h"
+#include "base/quoting.h"
+#include "base/utf8.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/message_text.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
 
@@ -88,8 +89,8 @@ std::string EditorLine() {
 // Runs the editor by /bin/sh, without the URLs, which contain passwords. Meanwhile only the editor
 // receives SIGINT and SIGQUIT. Returns its wait status, or -1 with errno.
 int RunOn(const std::string& editor, const std::string& path) {
-  const std::string command = absl::StrCat("unset RETRYQ_URL RETRYQ_MANAGEMENT_URL; ", editor, " '",
-                                           absl::StrReplaceAll(path, {{"'", "'\\''"}}), "'");
+  const std::string command =
+      absl::StrCat("unset RETRYQ_URL RETRYQ_MANAGEMENT_URL; ", editor, " ", ShellQuoted(path));
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_DFL);  // the editor's
   const int status = std::system(command.c_str());
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);

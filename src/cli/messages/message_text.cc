@@ -12,9 +12,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/escaped_text.h"
+#include "base/header_names.h"
+#include "base/utf8.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"
 #include "retryq/broker/copy_properties.h"
 #include "retryq/delivery.h"
@@ -44,10 +46,8 @@ bool Equals(const amqp::FieldView& field, std::string_view value) {
   return false;
 }
 
-bool HasHeader(const amqp::Message& message, const std::string& name, std::string_view value) {
-  if (!message.properties.headers) return false;
-  const std::optional<amqp::FieldView> field = message.properties.headers->Find(name);
-  return field && Equals(*field, value);
+std::optional<amqp::FieldView> HeaderNamed(const amqp::Message& message, std::string_view name) {
+  return message.properties.headers.value_or(amqp::TableView()).Find(name);
 }
 
 using OrderedJson = nlohmann::ordered_json;
@@ -88,8 +88,7 @@ std::string Cell(std::string_view text, std::size_t width, bool pad) {
 // "x-death", which the broker sets when it dead-letters a message, as JSON; empty without one. In a
 // message that retryq has parked, the entries of its retries are missing.
 std::string DeathsOf(const amqp::Message& message) {
-  if (!message.properties.headers) return "";
-  const std::optional<amqp::FieldView> deaths = message.properties.headers->Find("x-death");
+  const std::optional<amqp::FieldView> deaths = HeaderNamed(message, kDeathHeader);
   return deaths ? HeaderJson(*deaths, kMostHeaders) : "";
 }
 
@@ -143,13 +142,6 @@ struct ShownBody {
   bool is_cut;
 };
 
-// At most `size` bytes, without the bytes of a character that is cut in two.
-std::string_view BeginningOf(std::string_view text, std::size_t size) {
-  if (text.size() <= size) return text;
-  while (size > 0 && !BeginsCharacter(text[size])) --size;
-  return text.substr(0, size);
-}
-
 absl::StatusOr<ShownBody> ShowBody(std::string_view body, BodyFormat format, std::size_t max) {
   const bool is_json = format != BodyFormat::kHex && format != BodyFormat::kText && IsJson(body);
   if (format == BodyFormat::kJson && !is_json) {
@@ -158,11 +150,11 @@ absl::StatusOr<ShownBody> ShowBody(std::string_view body, BodyFormat format, std
   }
   if (is_json) {
     const std::string lines = LayOutJson(body);
-    return ShownBody{"JSON", EscapedLines(BeginningOf(lines, max)), lines.size() > max};
+    return ShownBody{"JSON", EscapedLines(CutUtf8(lines, max)), lines.size() > max};
   }
   const bool is_cut = body.size() > max;
   if (format == BodyFormat::kText || (format == BodyFormat::kAuto && IsPlainText(body))) {
-    return ShownBody{"text", EscapedLines(BeginningOf(body, max)), is_cut};
+    return ShownBody{"text", EscapedLines(CutUtf8(body, max)), is_cut};
   }
   return ShownBody{"hex", HexDump(body.substr(0, max)), is_cut};
 }
@@ -177,8 +169,6 @@ void AddBody(std::string_view body, OrderedJson& json) {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kDeepest = 32;  // deeper levels are not indented further
-
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // The index after the string that begins at `begin`.
 std::size_t EndOfString(std::string_view json, std::size_t begin) {
@@ -220,8 +210,7 @@ std::optional<std::string> FieldNamed(const amqp::Message& message, const std::s
   for (auto& [property, value] : PropertiesOf(message.properties)) {
     if (property == name) return std::move(value);
   }
-  if (!message.properties.headers) return std::nullopt;
-  const std::optional<amqp::FieldView> header = message.properties.headers->Find(name);
+  const std::optional<amqp::FieldView> header = HeaderNamed(message, name);
   if (!header) return std::nullopt;
   if (const auto text = header->AsString()) return std::string(*text);
   return HeaderJson(*header, kLongest);
@@ -243,7 +232,8 @@ bool MessageFilter::Matches(const amqp::Message& message, absl::Time now) const 
     if (newer_than && age >= *newer_than) return false;
   }
   return std::all_of(headers.begin(), headers.end(), [&message](const auto& header) {
-    return HasHeader(message, header.first, header.second);
+    const std::optional<amqp::FieldView> field = HeaderNamed(message, header.first);
+    return field && Equals(*field, header.second);
   });
 }
 
@@ -437,7 +427,7 @@ std::string LayOutJson(std::string_view json) {
   };
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
-    if (IsSpace(c)) continue;
+    if (absl::ascii_isspace(static_cast<unsigned char>(c))) continue;
     if (c == '"') {
       const std::size_t end = EndOfString(json, i);
       lines.append(json.substr(i, end - i));

@@ -16,7 +16,6 @@
 #include "cli/messages/queue_facts.h"
 #include "retry/delivery/message_history.h"
 #include "retryq/amqp/message.h"
-#include "retryq/amqp/properties.h"
 
 namespace retryq::cli {
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -203,7 +204,12 @@ Parsed<MessagesOptions> ParseWithoutSubcommand(const MessagesCommand& command,
   }
   const std::string words = absl::StrJoin(names, "|");
   const std::string usage = absl::StrCat(command.name, " ", words, " --queue QUEUE [OPTIONS]");
-  FlagParser parser({.description = command.description, .usage = usage, .footer = command.footer});
+  std::string commands = "Commands:\n";
+  for (const auto& known : command.subcommands) {
+    absl::StrAppendFormat(&commands, "  %-10s  %s\n", known.name, known.description);
+  }
+  absl::StrAppend(&commands, "Each has its own --help.\n\n", command.footer);
+  FlagParser parser({.description = command.description, .usage = usage, .footer = commands});
   std::optional<std::string> subcommand;
   // The help contains its own list.
   if (first == kDescribeFlags) parser.AddPositional(words, &subcommand, "What to do");

@@ -10,7 +10,6 @@
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/messages/message_text.h"
-#include "cli/messages/queue_reader.h"
 
 namespace retryq::cli {
 
@@ -78,7 +77,7 @@ struct MessagesCommand {
 
   std::string name;         // "retryq parked"
   std::string description;  // of the help without a subcommand
-  std::string footer;
+  std::string footer;  // of that help, after the list of the subcommands
   MessagesOptions defaults;
   // Adds the flags that the other command does not have, after --queue.
   void (*add_flags)(FlagParser& parser, MessagesOptions* options);

@@ -12,12 +12,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/escaped_text.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/message_text.h"
 #include "cli/messages/messages_command.h"
 #include "cli/text/io.h"
-#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
@@ -26,15 +26,7 @@ constexpr char kParkedDescription[] =
     "Shows the messages of a work queue that were given up, and publishes them again.";
 
 constexpr char kParkedFooter[] =
-    R"(Commands:
-  list        Show one line per parked message
-  show        Show one message with its headers and body
-  replay      Publish messages to the queues in which they failed, and remove the originals
-  edit        Edit one message in an editor, and replay the edited message
-  drop        Permanently remove messages from the parked queue
-Each has its own --help.
-
-Example: look, try one message, then replay all that failed for that reason, 20 per second
+    R"(Example: look, try one message, then replay all that failed for that reason, 20 per second
   retryq parked list --queue orders --by error
   retryq parked replay --queue orders --error timeout --limit 1
   retryq parked replay --queue orders --error timeout --rate 20
@@ -260,9 +252,9 @@ MessagesResult ReplayWithBody(const MessagesOptions& options, const Scope& scope
 // Meanwhile the message stays in the queue, where others may take it; it is replaced only if it has
 // not changed.
 MessagesResult Edit(const MessagesOptions& options, const Scope& scope) {
-  absl::StatusOr<FoundMessage> found = FindMessage(options, scope);
+  auto found = FindMessage(options, scope);
   if (!found.ok()) return {.text = "", .status = found.status()};
-  const absl::StatusOr<std::string> before = EditText(*found->message);
+  const absl::StatusOr<std::string> before = EditText(*found->first);
   if (!before.ok()) return {.text = "", .status = before.status()};
   EditedFile file;
   const absl::StatusOr<std::string> after = file.Edit(*before);
@@ -274,7 +266,7 @@ MessagesResult Edit(const MessagesOptions& options, const Scope& scope) {
     return absl::Status(status.code(), absl::StrCat(std::string(status.message()),
                                                     "\nthe edited text is in ", file.path()));
   };
-  const auto replacement = ReadEdited(std::move(found->message), *after);
+  const auto replacement = ReadEdited(std::move(found->first), *after);
   if (!replacement.ok()) {
     return {.text = "",
             .status = kept(absl::InvalidArgumentError(
@@ -306,8 +298,7 @@ Parsed<MessagesOptions> ParseParked(const Arguments& arguments) {
            "Shows one message of a parked queue: its history, properties, headers and body.",
            kShowFooter},
           {"replay", MessageAction::kReplay,
-           "Publishes parked messages to the queues in which they failed, and removes them from "
-           "the parked queue.",
+           "Publishes messages to the queues in which they failed, and removes the originals.",
            kReplayFooter},
           {"edit", MessageAction::kEdit,
            "Opens one parked message in an editor, and replays the edited message.", kEditFooter},

@@ -9,14 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/broker_version.h"
+#include "base/escaped_text.h"
+#include "base/remedy.h"
 #include "cli/connect/broker_session.h"
-#include "cli/management/http_client.h"
 #include "cli/management/management_api.h"
 #include "cli/messages/message_text.h"
 #include "cli/messages/messages_command.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "loop/escaped_text.h"
 #include "retryq/broker/delay_queue_name.h"
 #include "retryq/event_loop.h"
 
@@ -27,11 +27,6 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kLowest = 2;  // the lowest limit that MoveAt can handle
 constexpr absl::Duration kLongestReply = absl::Seconds(4);
-
-// RabbitMQ uses the smaller limit of an argument and a policy; any limit is stricter than none.
-std::int64_t Stricter(std::int64_t a, std::int64_t b) {
-  return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
-}
 
 // RabbitMQ reports the policy of a new queue after five seconds, or later if it is busy.
 constexpr absl::Duration kUntilStatistics = absl::Seconds(30);
@@ -56,8 +51,7 @@ absl::Status LimitIsUnknown(const std::string& queue, const std::string& why) {
 absl::Status OpenSession(BrokerSession& session) {
   absl::Status opened = session.Open();
   if (!absl::IsUnavailable(opened)) return opened;
-  return absl::UnavailableError(absl::StrCat(
-      opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
+  return WithRemedy(opened, UnreachableRemedy(std::string(opened.message())));
 }
 
 // Checks the type by a declare, which the broker refuses if the queue has another type.
@@ -67,8 +61,8 @@ absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& conn
   if (absl::Status opened = OpenSession(session); !opened.ok()) return opened;
   const absl::Status there = session.DeclareQueue({.name = queue, .passive = true}).status();
   if (absl::IsDeadlineExceeded(there)) {
-    return absl::UnavailableError(absl::StrCat(
-        there.message(), "; remedy: check that the broker runs and is not overloaded"));
+    return WithRemedy(absl::UnavailableError(there.message()),
+                      "check that the broker runs and is not overloaded");
   }
   // The reader reports a missing queue.
   if (!there.ok()) return absl::OkStatus();
@@ -87,9 +81,9 @@ bool IsDelayQueue(const Json& queue) {
 constexpr std::int64_t kUnlimited = -1;
 
 absl::Status WithRights(const absl::Status& refusal, const std::string& right) {
-  if (!absl::IsPermissionDenied(refusal)) return refusal;
-  return absl::PermissionDeniedError(
-      absl::StrCat(std::string(refusal.message()), "; remedy: give the user the right to ", right));
+  return absl::IsPermissionDenied(refusal)
+             ? WithRemedy(refusal, "give the user the right to " + right)
+             : refusal;
 }
 
 // Returns an existing queue as the management API shows it.
@@ -130,13 +124,9 @@ absl::Status EnsureParked(ManagementApi& api, BrokerSession& session,
 std::optional<std::int64_t> DeliveryLimitOf(const Json& queue, std::int64_t otherwise) {
   // Set from RabbitMQ 4.0 on, once there are statistics.
   if (const auto limit = IntegerOf(queue, "delivery_limit")) return limit;
-  const Json& policy = FieldOf(queue, "effective_policy_definition");
-  if (policy.is_null()) return std::nullopt;
-  const auto by_argument = IntegerOf(FieldOf(queue, "arguments"), "x-delivery-limit");
-  const auto by_policy = IntegerOf(policy, "delivery-limit");
-  if (by_argument && by_policy) return Stricter(*by_argument, *by_policy);
-  if (by_argument) return by_argument;
-  return by_policy.value_or(otherwise);
+  if (FieldOf(queue, "effective_policy_definition").is_null()) return std::nullopt;
+  const std::optional<QueueSetting> limit = QueueSettingOf(queue, "delivery-limit");
+  return limit && limit->value.is_number_integer() ? limit->value.get<std::int64_t>() : otherwise;
 }
 
 absl::StatusOr<std::optional<std::int64_t>> MoveAt(const Json& queue, const std::string& name) {
@@ -271,14 +261,14 @@ bool WaitsFor(const amqp::Message& message, const DelayQueue& queue, std::string
   return message.routing_key == work_queue && (has_failed_there || !failed_in);
 }
 
-absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options) {
+absl::StatusOr<Scope> FindDelayQueues(const MessagesOptions& options) {
   EventLoop loop;
   ManagementApi api(loop, options.place.management);
   const std::string& vhost = options.place.connection.vhost;
   const auto work_queue = FindQueue(api, vhost, options.work_queue);
   if (!work_queue.ok()) return work_queue.status();
-  DelayQueuesFound place{.has_work_queue = work_queue->has_value()};
-  if (options.action == MessageAction::kRelease && !place.has_work_queue) {
+  Scope scope{.sources = {}, .has_work_queue = work_queue->has_value()};
+  if (options.action == MessageAction::kRelease && !scope.has_work_queue) {
     return NoWorkQueue(options);
   }
   BrokerSession session(loop, Named(options.place.connection, "retryq waiting"));
@@ -312,9 +302,10 @@ absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options)
       return WithRights(there.status(), "read the delay queues: ^" + options.prefix + "\\.");
     }
     const bool is_held = there->consumer_count > 0 || (queue.figures && queue.figures->unacked > 0);
-    if (there->message_count > 0 || is_held) place.queues.push_back(std::move(queue));
+    if (there->message_count == 0 && !is_held) continue;
+    scope.sources.push_back({.queue = queue.name, .delay = std::move(queue)});
   }
-  return place;
+  return scope;
 }
 
 absl::Status NoWorkQueue(const MessagesOptions& options) {

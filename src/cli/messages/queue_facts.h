@@ -91,17 +91,25 @@ std::optional<DelayQueue> ParseDelayQueue(const nlohmann::json& queue, std::stri
 // `x-retry-queue`, so it never overrides the routing key.
 bool WaitsFor(const amqp::Message& message, const DelayQueue& queue, std::string_view work_queue);
 
-// The delay queues and the work queue on a broker.
-struct DelayQueuesFound {
-  std::vector<DelayQueue> queues;  // not empty, in order of their TTL
-  bool has_work_queue = false;
+// A queue to read: a delay queue or the parked queue.
+struct Source {
+  std::string queue;
+  std::optional<DelayQueue> delay = std::nullopt;
+
+  const DelayQueue* delay_queue() const { return delay ? &*delay : nullptr; }
 };
 
-// Finds the queues with the management API, and their message counts with AMQP, because those of
-// the API are old. Returns the errors of both, with the remedy. For `park`, declares a missing
-// parked queue as a worker does; returns kFailedPrecondition if the parked queue does not keep
-// messages.
-absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options);
+// The queues of one command.
+struct Scope {
+  std::vector<Source> sources;
+  bool has_work_queue = true;  // otherwise its name may be wrong
+};
+
+// Finds the delay queues that are not empty, in order of their TTL: with the management API, and
+// their message counts with AMQP, because those of the API are old. Returns the errors of both,
+// with the remedy. For `park`, declares a missing parked queue as a worker does; returns
+// kFailedPrecondition if the parked queue does not keep messages.
+absl::StatusOr<Scope> FindDelayQueues(const MessagesOptions& options);
 
 // The error for a missing work queue.
 absl::Status NoWorkQueue(const MessagesOptions& options);

@@ -1,10 +1,9 @@
 #include "cli/messages/queue_reader.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
+#include "base/remedy.h"
 #include "cli/connect/broker_session.h"
 #include "cli/messages/message_text.h"
 #include "retryq/consumer.h"
@@ -44,18 +43,17 @@ constexpr absl::Duration kClose = absl::Seconds(5);
 constexpr absl::Duration kLongestUnconfirmed = absl::Seconds(5);
 
 // Adds the remedy to a fatal error. `reached`: whether the broker was reached.
-absl::Status WithRemedy(const absl::Status& error, bool reached) {
-  const absl::string_view message = error.message();
-  std::string remedy;
-  if (absl::IsUnavailable(error) && !reached) {
-    remedy = UnreachableRemedy({message.data(), message.size()});
-  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to queue")) {
-    remedy = "grant the user 'read' on the queue (rabbitmqctl set_permissions)";
-  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to exchange")) {
-    remedy = "grant the user 'write' on the exchange (rabbitmqctl set_permissions)";
+absl::Status Explained(const absl::Status& error, bool reached) {
+  const std::string message(error.message());
+  if (absl::IsUnavailable(error) && !reached) return WithRemedy(error, UnreachableRemedy(message));
+  if (!absl::IsPermissionDenied(error)) return error;
+  if (absl::StrContains(message, "access to queue")) {
+    return WithRemedy(error, GrantRemedy("'read' on the queue"));
   }
-  if (remedy.empty()) return error;
-  return {error.code(), absl::StrCat(message, "; remedy: ", remedy)};
+  if (absl::StrContains(message, "access to exchange")) {
+    return WithRemedy(error, GrantRemedy("'write' on the exchange"));
+  }
+  return error;
 }
 
 }  // namespace
@@ -94,7 +92,7 @@ absl::Status QueueReader::Run() {
   for (auto* connection : {&connection_, &afterwards_}) {
     if (*connection) SayGoodbye(loop_, **connection);
   }
-  return WithRemedy(error_.ok() ? run : error_, channel_ != nullptr);
+  return Explained(error_.ok() ? run : error_, channel_ != nullptr);
 }
 
 // A broker that confirms nothing, as during an alarm, must not use up the grace period.

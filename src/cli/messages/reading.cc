@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/escaped_text.h"
 #include "cli/connect/broker_session.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/message_text.h"
 #include "cli/messages/queue_reader.h"
 #include "cli/text/io.h"
-#include "loop/escaped_text.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

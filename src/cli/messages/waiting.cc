@@ -17,15 +17,7 @@ constexpr char kWaitingDescription[] =
     "Shows the messages that wait in delay queues for a work queue, and sends them there now.";
 
 constexpr char kWaitingFooter[] =
-    R"(Commands:
-  list        Show one line per waiting message, those that are due first at the top
-  show        Show one message with its headers and body
-  release     Send messages to the work queue now; their attempts stay
-  park        Park messages as a worker does
-  drop        Permanently remove messages from their delay queues
-Each has its own --help.
-
-Example: which messages wait and why; then send back those that failed for that reason
+    R"(Example: which messages wait and why; then send back those that failed for that reason
   retryq waiting list --queue orders --by error
   retryq waiting release --queue orders --error timeout --rate 20
 )";
@@ -46,9 +38,6 @@ been: attempts, age, error and id stay. If the command is interrupted by a signa
 connection, no message is lost, and at most --window copies are duplicated; the first SIGINT or
 SIGTERM waits for these copies and duplicates none.
 
-Without a filter the command counts the messages and asks on the terminal; without a terminal it
-requires --all.
-
 )";
 
 constexpr char kParkFooter[] =
@@ -56,7 +45,10 @@ constexpr char kParkFooter[] =
 declared if it is missing. retryq parked shows and replays it. If the command is interrupted, no
 message is lost.
 
-Without a filter the command counts the messages and asks on the terminal; without a terminal it
+)";
+
+constexpr char kConfirmation[] =
+    R"(Without a filter the command counts the messages and asks on the terminal; without a terminal it
 requires --all.
 
 )";
@@ -99,7 +91,7 @@ Parsed<MessagesOptions> ParseWaiting(const Arguments& arguments) {
       .add_flags = AddWaitingFlags,
       .subcommands = {
           {"list", MessageAction::kList,
-           "Shows the messages that wait in delay queues for a work queue, one per line.",
+           "Shows one line per waiting message, those that are due first at the top.",
            Footer("",
                   "the messages that are due within the next minutes\n"
                   "  retryq waiting list --queue orders --by due")},
@@ -108,13 +100,14 @@ Parsed<MessagesOptions> ParseWaiting(const Arguments& arguments) {
            Footer("",
                   "the headers of one message\n"
                   "  retryq waiting show --queue orders --id 5f0c77d1")},
-          {"release", MessageAction::kRelease, "Sends waiting messages to their work queue now.",
-           Footer(kReleaseFooter,
+          {"release", MessageAction::kRelease,
+           "Sends waiting messages to their work queue now; their attempts stay.",
+           Footer(absl::StrCat(kReleaseFooter, kConfirmation),
                   "the payment service is available again\n"
                   "  retryq waiting release --queue orders --error payments "
                   "--rate 20")},
           {"park", MessageAction::kPark, "Parks waiting messages as a worker does.",
-           Footer(kParkFooter,
+           Footer(absl::StrCat(kParkFooter, kConfirmation),
                   "keep messages that cannot succeed away from the workers\n"
                   "  retryq waiting park --queue orders --error 'no such customer'")},
           {"drop", MessageAction::kDrop,
@@ -128,39 +121,31 @@ Parsed<MessagesOptions> ParseWaiting(const Arguments& arguments) {
 }
 
 MessagesResult RunWaiting(const MessagesOptions& options) {
-  absl::StatusOr<DelayQueuesFound> found = FindDelayQueues(options);
-  if (!found.ok()) return {.text = "", .status = found.status()};
-  Scope scope{.sources = {}, .has_work_queue = found->has_work_queue};
-  for (DelayQueue& queue : found->queues) {
-    scope.sources.push_back({.queue = queue.name, .delay = std::move(queue)});
-  }
-  const auto send_to = [&](const std::string& target, bool is_parked) {
-    return
-        [&options, target, is_parked](const amqp::MessagePtr& message, const Source&) -> Decision {
-          MessageCopy copy{
-              .message = message, .plan = {.path = CopyPath::kRelease}, .target = {"", target}};
-          if (is_parked) {
-            copy.plan.parked = absl::Now();
-            copy.plan.work_queue = options.work_queue;
-          }
-          return copy;
-        };
+  const absl::StatusOr<Scope> scope = FindDelayQueues(options);
+  if (!scope.ok()) return {.text = "", .status = scope.status()};
+  const bool is_parked = options.action == MessageAction::kPark;
+  const auto copy = [&](const amqp::MessagePtr& message, const Source&) -> Decision {
+    CopyPlan plan{.path = CopyPath::kRelease};
+    if (is_parked) {
+      plan.parked = absl::Now();
+      plan.work_queue = options.work_queue;
+    }
+    return MessageCopy{.message = message,
+                       .plan = std::move(plan),
+                       .target = {"", is_parked ? options.parked_queue : options.work_queue}};
   };
   switch (options.action) {
     case MessageAction::kList:
-      return ListMessages(options, scope);
+      return ListMessages(options, *scope);
     case MessageAction::kShow:
-      return ShowMessage(options, scope);
+      return ShowMessage(options, *scope);
     case MessageAction::kDrop:
-      return DropMessages(options, scope);
-    case MessageAction::kPark:
-      return RemoveMessages(options, scope,
-                            {.decide = send_to(options.parked_queue, true),
-                             .elsewhere = "name another queue by --parked"});
+      return DropMessages(options, *scope);
     default:
-      return RemoveMessages(options, scope,
-                            {.decide = send_to(options.work_queue, false),
-                             .elsewhere = "park the messages (retryq waiting park)"});
+      return RemoveMessages(options, *scope,
+                            {.decide = copy,
+                             .elsewhere = is_parked ? "name another queue by --parked"
+                                                    : "park the messages (retryq waiting park)"});
   }
 }
 
