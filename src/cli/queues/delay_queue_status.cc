@@ -33,15 +33,11 @@ std::optional<std::int64_t> CountOf(const Json& json, const char* name) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-std::optional<absl::Duration> MillisecondsOf(const Json& json, const char* name) {
-  const std::optional<std::int64_t> value = CountOf(json, name);
-  return value ? std::optional(absl::Milliseconds(*value)) : std::nullopt;
-}
-
-std::optional<absl::Duration> Smaller(std::optional<absl::Duration> a,
-                                      std::optional<absl::Duration> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
+// The setting of the argument or the policy, whichever is smaller.
+std::optional<absl::Duration> DurationSetting(const Json& queue, const char* key) {
+  const std::optional<QueueSetting> setting = QueueSettingOf(queue, key);
+  if (!setting || !setting->value.is_number_integer() || setting->value < 0) return std::nullopt;
+  return absl::Milliseconds(setting->value.get<std::int64_t>());
 }
 
 // Returns the time of the queue's last activity.
@@ -168,10 +164,9 @@ void ReadLease(const Json& queue, absl::Time now, DelayQueueStatus* status) {
     }
     return;
   }
-  const std::optional<absl::Duration> stamped =
-      MillisecondsOf(FieldOf(queue, "arguments"), "x-expires");
+  const auto stamped = CountOf(FieldOf(queue, "arguments"), "x-expires");
   if (!stamped) return;
-  if (const auto made = WhenMade(status->parts.ttl, *stamped, now)) {
+  if (const auto made = WhenMade(status->parts.ttl, absl::Milliseconds(*stamped), now)) {
     status->lease_left_at_least = bound(made->first, *status->lease);
     status->lease_left_at_most = bound(made->second, *status->lease);
   }
@@ -188,16 +183,14 @@ std::optional<DelayQueueStatus> ReadDelayQueue(const Json& queue, std::string_vi
 
   DelayQueueStatus status{.name = *name, .parts = *parts};
   const Json& arguments = FieldOf(queue, "arguments");
-  const Json& policy = FieldOf(queue, "effective_policy_definition");
   status.type =
       TextOf(queue, "type").value_or(TextOf(arguments, "x-queue-type").value_or("classic"));
   status.state = TextOf(queue, "state").value_or("");
   status.dead_letter_exchange = TextOf(arguments, "x-dead-letter-exchange").value_or("");
   status.policy = TextOf(queue, "policy").value_or("");
   status.operator_policy = TextOf(queue, "operator_policy").value_or("");
-  status.ttl =
-      Smaller(MillisecondsOf(arguments, "x-message-ttl"), MillisecondsOf(policy, "message-ttl"));
-  status.lease = Smaller(MillisecondsOf(arguments, "x-expires"), MillisecondsOf(policy, "expires"));
+  status.ttl = DurationSetting(queue, "message-ttl");
+  status.lease = DurationSetting(queue, "expires");
   ReadMessages(queue, now, &status);
   ReadLease(queue, now, &status);
   return status;
