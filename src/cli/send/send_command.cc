@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -14,6 +13,7 @@
 #include "base/iso_time.h"
 #include "base/name_size.h"
 #include "base/quoting.h"
+#include "base/remedy.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/management/management_api.h"
 #include "cli/management/routing.h"
@@ -324,8 +324,6 @@ absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, Observer& rout
   return watch.Run(published);
 }
 
-using Json = nlohmann::json;
-
 constexpr absl::Duration kTrusted = absl::Seconds(5);
 constexpr std::size_t kMostKnown = 1000;
 constexpr std::size_t kMostPassed = 100;
@@ -374,23 +372,22 @@ absl::StatusOr<std::string> Send(SendOptions options) {
 void SayOfSpans(const std::string& why) { WriteErrors(absl::StrCat("retryq send: ", why, "\n")); }
 
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue) {
-  std::string remedy;
   if (absl::IsNotFound(status) && !absl::StartsWith(status.message(), "no vhost '")) {
-    remedy = to_queue ? "declare the queue (retryq declare --queue, or --declare), or correct its "
-                        "name"
-                      : "bind a queue (retryq declare --queue QUEUE --exchange EXCHANGE "
-                        "--routing-key KEY), or correct the names";
-  } else if (absl::IsPermissionDenied(status) && !absl::StrContains(status.message(), "grant ")) {
+    return WithRemedy(
+        status, to_queue
+                    ? "declare the queue (retryq declare --queue, or --declare), or correct its "
+                      "name"
+                    : "bind a queue (retryq declare --queue QUEUE --exchange EXCHANGE "
+                      "--routing-key KEY), or correct the names");
+  }
+  if (absl::IsPermissionDenied(status) && !absl::StrContains(status.message(), "grant ")) {
     // From 4.3 on, a passive declare needs a permission, too (F48 in doc/rabbitmq_facts.md).
     const bool is_look = absl::StrContains(status.message(), "looking for queue");
-    remedy = absl::StrCat("grant the user ",
-                          is_look    ? "'read' on the queue"
-                          : to_queue ? "'write' on 'amq.default'"
-                                     : "'write' on the exchange",
-                          " (rabbitmqctl set_permissions)");
+    return WithRemedy(status, GrantRemedy(is_look    ? "'read' on the queue"
+                                          : to_queue ? "'write' on 'amq.default'"
+                                                     : "'write' on the exchange"));
   }
-  if (remedy.empty()) return status;
-  return {status.code(), absl::StrCat(std::string(status.message()), "; remedy: ", remedy)};
+  return status;
 }
 
 BindingCheck::Known BindingCheck::LookUp(const std::string& exchange) const {
@@ -402,11 +399,11 @@ BindingCheck::Known BindingCheck::LookUp(const std::string& exchange) const {
   const auto bindings = found.ok() ? api.Get(path + "/bindings/source") : found;
   known.looked_up = bindings.status();
   if (!bindings.ok()) return known;
-  known.exchange = std::make_shared<const Json>(found->json);
-  known.bindings = std::make_shared<const Json>(bindings->json);
+  known.exchange = found->json;
+  known.bindings = bindings->json;
   const std::string of_policy = PathOfPolicy(found->json);
   const auto policy = of_policy.empty() ? absl::NotFoundError("no policy") : api.Get(of_policy);
-  known.policy = std::make_shared<const Json>(policy.ok() ? policy->json : Json());
+  if (policy.ok()) known.policy = policy->json;
   return known;
 }
 
@@ -444,13 +441,12 @@ absl::StatusOr<bool> BindingCheck::ReachesAQueue(const std::string& exchange,
   if (!passed->insert(exchange).second) return false;
   if (passed->size() > kMostPassed) return true;
   if (known_.size() > kMostKnown) known_.clear();
-  Known& slot = known_[exchange];
-  if (absl::Now() >= slot.until) slot = LookUp(exchange);
-  const Known known = slot;
+  Known& known = known_[exchange];
+  if (absl::Now() >= known.until) known = LookUp(exchange);
   // The broker drops messages for an alternate exchange that does not exist.
   if (absl::IsNotFound(known.looked_up) && exchange != message.exchange) return false;
   if (!known.looked_up.ok()) return known.looked_up;
-  const Route route = RouteOf(*known.exchange, *known.bindings, *known.policy,
+  const Route route = RouteOf(known.exchange, known.bindings, known.policy,
                               {.routing_key = message.routing_key, .headers = &message.headers});
   if (route.may_lead_on || !route.queues.empty()) return true;
   for (const std::string& next : route.exchanges) {

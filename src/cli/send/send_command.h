@@ -3,8 +3,7 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -72,9 +71,9 @@ class BindingCheck {
   struct Known {
     absl::Time until = absl::InfinitePast();
     absl::Status looked_up = {};
-    std::shared_ptr<const nlohmann::json> exchange = nullptr;
-    std::shared_ptr<const nlohmann::json> bindings = nullptr;
-    std::shared_ptr<const nlohmann::json> policy = nullptr;
+    nlohmann::json exchange = nullptr;
+    nlohmann::json bindings = nullptr;
+    nlohmann::json policy = nullptr;
   };
   Known LookUp(const std::string& exchange) const;
   // Returns true if this is unknown. `passed` contains the exchanges that have been checked
