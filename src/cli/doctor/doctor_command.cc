@@ -3,8 +3,6 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -142,11 +140,7 @@ class Examination {
     return VhostPath(kind, worker_.place.connection.vhost, name);
   }
 
-  absl::StatusOr<Json> Get(const std::string& path) {
-    auto answer = api_->Get(path);
-    if (!answer.ok()) return answer.status();
-    return std::move(answer->json);
-  }
+  absl::StatusOr<Json> Get(const std::string& path) { return JsonAt(facts_.get, path); }
 
   // Reports an error: the check is skipped.
   std::optional<Json> GetFor(const std::string& check, const std::string& path) {

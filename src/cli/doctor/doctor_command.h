@@ -197,6 +197,9 @@ struct QueueFacts {
   std::function<absl::StatusOr<nlohmann::json>(const std::string& name)> queue;
   Policies policies;
 };
+// Returns the JSON of a reply.
+absl::StatusOr<nlohmann::json> JsonAt(const ManagementApi::Fetch& get, const std::string& path);
+
 // Check the queues and the exchange that are named, and where their messages are routed. They
 // report nothing about objects that are missing.
 Findings CheckWorkQueue(const QueueFacts& facts);

@@ -16,6 +16,11 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Whether a health check has passed.
+bool HasPassed(const ManagementApi::Answer& health) {
+  return health.http_status == kHttpOk && TextOf(health.json, "status") != "failed";
+}
+
 bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
@@ -90,9 +95,7 @@ Finding CheckClock(const std::optional<ManagementApi::ClockDifference>& clock,
 }
 
 Finding CheckAlarms(const ManagementApi::Answer& health) {
-  if (health.http_status == kHttpOk && TextOf(health.json, "status") != "failed") {
-    return Ok("alarms", "none");
-  }
+  if (HasPassed(health)) return Ok("alarms", "none");
   std::vector<std::string> alarms;
   const Json& list = FieldOf(health.json, "alarms");
   if (list.is_array()) {
@@ -112,7 +115,7 @@ Finding CheckAlarms(const ManagementApi::Answer& health) {
 }
 
 Finding CheckCertificates(const ManagementApi::Answer& health) {
-  if (health.http_status == kHttpOk && TextOf(health.json, "status") != "failed") {
+  if (HasPassed(health)) {
     return Ok("certificates", "the certificates of the broker are valid for at least a month");
   }
   return Warning("certificates",

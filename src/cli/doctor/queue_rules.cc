@@ -298,16 +298,16 @@ bool MayTakeMessages(const Policies& policies) {
   return false;
 }
 
+absl::StatusOr<Json> JsonAt(const ManagementApi::Fetch& get, const std::string& path) {
+  absl::StatusOr<ManagementApi::Answer> answer = get(path);
+  if (!answer.ok()) return answer.status();
+  return std::move(answer->json);
+}
+
 namespace {
 
 void Append(Findings& findings, Findings more) {
   for (Finding& finding : more) findings.push_back(std::move(finding));
-}
-
-absl::StatusOr<Json> JsonAt(const ManagementApi::Fetch& get, const std::string& path) {
-  const absl::StatusOr<ManagementApi::Answer> answer = get(path);
-  if (!answer.ok()) return answer.status();
-  return answer->json;
 }
 
 std::string TextSetting(const Json& queue, const char* key) {
