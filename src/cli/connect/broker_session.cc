@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/flags/shared_flags.h"
-#include "retryq/amqp/table.h"
 
 namespace retryq::cli {
 namespace {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -268,16 +268,9 @@ std::optional<std::int64_t> IntegerOf(const Json& json, const char* name) {
   return field.get<std::int64_t>();
 }
 
-std::optional<double> NumberOf(const Json& json, const char* name) {
-  const Json& field = FieldOf(json, name);
-  if (!field.is_number()) return std::nullopt;
-  return field.get<double>();
-}
-
 std::optional<bool> BoolOf(const Json& json, const char* name) {
   const Json& field = FieldOf(json, name);
-  if (!field.is_boolean()) return std::nullopt;
-  return field.get<bool>();
+  return field.is_boolean() ? std::optional(field.get<bool>()) : std::nullopt;
 }
 
 }  // namespace retryq::cli

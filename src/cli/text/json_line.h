@@ -83,8 +83,6 @@ const nlohmann::json& FieldOf(const nlohmann::json& json, const char* name);
 std::optional<std::string> TextOf(const nlohmann::json& json, const char* name);
 // Returns a whole number in the range of int64.
 std::optional<std::int64_t> IntegerOf(const nlohmann::json& json, const char* name);
-// Returns any number.
-std::optional<double> NumberOf(const nlohmann::json& json, const char* name);
 std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
 
 }  // namespace retryq::cli
