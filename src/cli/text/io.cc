@@ -24,7 +24,6 @@
 #include "absl/time/clock.h"
 #include "base/escaped_text.h"
 #include "cli/text/duration.h"
-#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
