@@ -13,21 +13,18 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "cli/management/http_client.h"
 
 namespace retryq::cli {
 namespace {
 
-constexpr std::string_view kHttp = "http://";
-constexpr std::string_view kHttps = "https://";
+constexpr absl::string_view kHttp = "http://";
+constexpr absl::string_view kHttps = "https://";
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kHttpsPort = 443;
 constexpr std::uint16_t kManagementPort = 15672;
 constexpr std::uint16_t kManagementTlsPort = 15671;
-
-bool StartsWith(const std::string& text, std::string_view scheme) {
-  return absl::StartsWithIgnoreCase(text, {scheme.data(), scheme.size()});
-}
 
 // Returns whether "user:password@host:port" contains a port.
 bool HasPort(std::string_view authority) {
@@ -88,8 +85,8 @@ std::vector<std::string> AddressesOf(const std::string& host) {
 
 absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
                                                  const amqp::ConnectionOptions& broker) {
-  const bool tls = StartsWith(url, kHttps);
-  if (!tls && !StartsWith(url, kHttp)) {
+  const bool tls = absl::StartsWithIgnoreCase(url, kHttps);
+  if (!tls && !absl::StartsWithIgnoreCase(url, kHttp)) {
     return absl::InvalidArgumentError(
         "must begin with http:// or https://, as in http://guest:guest@localhost:15672");
   }
