@@ -77,7 +77,7 @@ struct MessagesCommand {
 
   std::string name;         // "retryq parked"
   std::string description;  // of the help without a subcommand
-  std::string footer;  // of that help, after the list of the subcommands
+  std::string footer;       // of that help, after the list of the subcommands
   MessagesOptions defaults;
   // Adds the flags that the other command does not have, after --queue.
   void (*add_flags)(FlagParser& parser, MessagesOptions* options);
