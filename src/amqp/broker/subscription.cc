@@ -185,7 +185,8 @@ void QueueSubscription::StartConsumer() {
   ConsumeParams params = params_;
   params.consumer_tag = consumer_tag_ = ConsumerTag();
   channel_->Consume(params, [this](const absl::StatusOr<std::string>& tag) {
-    if (tag.ok()) OnConsuming();  // else OnChannelClosed follows
+    if (tag.ok()) return OnConsuming();
+    refusal_ = tag.status();  // OnChannelClosed follows
   });
 }
 
@@ -373,7 +374,11 @@ void QueueSubscription::OnConsumerCancelled(std::string_view) {
 void QueueSubscription::OnChannelClosed(const ChannelError& why) {
   absl::Status status =
       WithContext(absl::StrCat("consuming queue '", params_.queue, "'"), why.status);
-  if (why.code == static_cast<std::uint16_t>(ReplyCode::kInternalError)) {
+  const absl::Status refusal = std::exchange(refusal_, absl::OkStatus());
+  if (why.code == static_cast<std::uint16_t>(ReplyCode::kInternalError) &&
+      absl::IsFailedPrecondition(refusal) && unsettled_ == 0) {
+    status = absl::AbortedError(refusal.message());
+  } else if (why.code == static_cast<std::uint16_t>(ReplyCode::kInternalError)) {
     OnBrokerFailed();
     status = absl::InternalError(status.message());
   }

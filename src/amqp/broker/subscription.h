@@ -190,6 +190,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   bool wanted_ = true;                   // false after `Cancel`
   std::unique_ptr<Channel> channel_;     // null if there is none
   Consumer consumer_ = Consumer::kNone;  // on the channel
+  absl::Status refusal_;                 // of the consume that ends the channel
   std::vector<std::function<void()>> cancelled_;  // callbacks of Cancel
   std::function<void()> closed_;                  // callback of Close, or null
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/properties_codec.h"
@@ -20,9 +19,6 @@ namespace {
 
 // Limit of unread methods that the broker made this client send; no correct broker needs so many.
 constexpr int kMostForcedAnswers = 10'000;
-
-// The refusal of a declare whose description is shorter than this fits into a reply.
-constexpr std::size_t kShortestCause = 80;
 
 std::uint64_t NextGeneration() {
   static std::atomic<std::uint64_t> last = 0;
@@ -66,6 +62,7 @@ std::shared_ptr<Channel::Impl> Channel::Impl::Closed(absl::Status why, ChannelLi
 Channel::Impl::Impl(ChannelHost* host, std::uint16_t number, ChannelListener* listener,
                     std::shared_ptr<Executor> executor)
     : host_(host),
+      vhost_(host == nullptr ? "" : host->vhost()),
       number_(number),
       generation_(NextGeneration()),
       listener_(listener),
@@ -333,26 +330,22 @@ void Channel::Impl::FinishLater() {
   });
 }
 
-// RabbitMQ 4 refuses a declare by closing the connection with 541 if the name makes the reply
-// longer than 255 bytes and is not ASCII (F75 in doc/rabbitmq_facts_operations.md). Such a declare
-// must not be repeated with each new connection.
-absl::Status Channel::Impl::ErrorOf(const OpenCall& call, const ChannelError& error) {
-  const auto is_ascii = [](char c) { return absl::ascii_isascii(static_cast<unsigned char>(c)); };
-  if (error.code != static_cast<std::uint16_t>(ReplyCode::kInternalError) || !call.passive ||
-      call.what.size() < kShortestCause ||
-      std::all_of(call.what.begin(), call.what.end(), is_ascii)) {
+// A request that is refused by the end of the connection must not be repeated with each new one.
+absl::Status Channel::Impl::ErrorOf(const OpenCall& call, const ChannelError& error) const {
+  if (!HidesRefusal(error.code, absl::StrCat(call.what, vhost_))) {
     return WithContext(call.what, error.status);
   }
+  const bool looks = call.passive.value_or(false);
   const char* const remedy =
-      *call.passive ? "it probably does not exist"
-                    : "remedy: choose a shorter name, or delete what exists with other arguments";
+      looks          ? "it probably does not exist"
+      : call.passive ? "remedy: choose a shorter name, or delete what exists with other arguments"
+                     : "the broker's log states the reason";
   return WithContext(
       call.what,
-      absl::Status(
-          *call.passive ? absl::StatusCode::kNotFound : absl::StatusCode::kFailedPrecondition,
-          absl::StrCat(error.status.message(),
-                       ", as it does instead of refusing a long name that is not ASCII; ",
-                       remedy)));
+      absl::Status(looks ? absl::StatusCode::kNotFound : absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat(error.status.message(),
+                                ", as it does instead of refusing a long name that is not ASCII; ",
+                                remedy)));
 }
 
 void Channel::Impl::Fail(const ChannelError& error, std::string_view text) {

@@ -43,6 +43,7 @@ class ChannelHost {
   // of `FlushAcks`.
   virtual Outbox& Write() = 0;
   virtual std::size_t frame_max() const = 0;
+  virtual const std::string& vhost() const = 0;
   // Bytes written by all channels that the operating system has not accepted yet.
   virtual std::size_t unsent_bytes() const = 0;
 };
@@ -171,7 +172,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   };
 
   // Returns the error of a call that ends with this error of the channel.
-  static absl::Status ErrorOf(const OpenCall& call, const ChannelError& error);
+  absl::Status ErrorOf(const OpenCall& call, const ChannelError& error) const;
 
   // The broker's reason for a returned message, which arrives before the message itself.
   struct Returned {
@@ -229,6 +230,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   void Fail(const ChannelError& error, std::string_view text);
 
   ChannelHost* host_;  // null once cut
+  const std::string vhost_;
   const std::uint16_t number_;
   const std::uint64_t generation_;
   ChannelListener* listener_;  // null once detached

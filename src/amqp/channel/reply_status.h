@@ -13,6 +13,11 @@ namespace retryq::amqp {
 // 502 kInvalidArgument, else kUnavailable. The message is the code and the broker's text.
 absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text);
 
+// Whether RabbitMQ 4 closes the connection with this code instead of refusing a request with these
+// names, because the names make its reply longer than 255 bytes and are not ASCII (F75 in
+// doc/rabbitmq_facts_operations.md).
+bool HidesRefusal(std::uint16_t code, std::string_view names);
+
 // Returns `status` with the operation before its message: "declaring queue 'q': 404 …".
 absl::Status WithContext(std::string_view context, const absl::Status& status);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/text.h"
 #include "base/quoting.h"
+#include "base/utf8.h"
 
 namespace retryq::amqp {
 namespace {
@@ -62,6 +63,9 @@ std::vector<std::string> TextFaults(const ConnectionOptions& options) {
   for (const Endpoint& endpoint : options.endpoints) check_host("host", endpoint.host);
   if (std::any_of(options.user.begin(), options.user.end(), IsControl)) {
     faults.push_back(absl::StrCat("user ", InQuotes(options.user), " has a control character"));
+  }
+  if (!IsUtf8(options.vhost)) {
+    faults.push_back(absl::StrCat("vhost ", InQuotes(options.vhost), " is not UTF-8"));
   }
   forbid_nul("password", options.password);
   if (options.tls) {

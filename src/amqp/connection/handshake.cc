@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "amqp/channel/reply_status.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
@@ -20,6 +21,9 @@ namespace retryq::amqp {
 namespace {
 
 constexpr std::uint32_t kMostFrameMax = 1 << 20;
+
+// The beginning of a vhost's name that a refusal contains, however long the name is.
+constexpr std::size_t kSureToBeShown = 200;
 
 std::string ClientProperties(const ConnectionOptions& options) {
   const Table properties = {
@@ -181,8 +185,19 @@ absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::strin
   const std::string text = EscapedText(close.reply_text);
   if (code == ReplyCode::kAccessRefused) return LoginRefused(text);
   const std::string where = absl::StrCat("vhost '", options_.vhost, "' at ", Describe(endpoint_));
+  if (step_ == Step::kOpen && HidesRefusal(close.reply_code, options_.vhost)) {
+    return absl::NotFoundError(
+        absl::StrCat("no ", where,
+                     ", or no access to it: create it (rabbitmqctl add_vhost, set_permissions) or ",
+                     "correct the URI: ", close.reply_code, " ", text,
+                     ", which RabbitMQ 4 sends instead of refusing a long name that is not ASCII"));
+  }
   if (code == ReplyCode::kNotAllowed && step_ == Step::kOpen) {
-    if (absl::StrContains(text, "not found")) {
+    // RabbitMQ cuts a long text off.
+    const bool is_missing = absl::StrContains(text, "not found") ||
+                            close.reply_text.starts_with(absl::StrCat(
+                                "NOT_ALLOWED - vhost ", options_.vhost.substr(0, kSureToBeShown)));
+    if (is_missing) {
       return absl::NotFoundError(absl::StrCat("no ", where, ": create it (rabbitmqctl add_vhost) ",
                                               "or correct the URI: ", text));
     }

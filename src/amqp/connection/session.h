@@ -76,6 +76,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Zero: unlimited.
   std::size_t channel_max() const { return handshake_.tuning().channel_max; }
   std::size_t frame_max() const override { return handshake_.tuning().frame_max; }
+  const std::string& vhost() const override { return options_.vhost; }
   const std::string& server_version() const { return handshake_.server_version(); }
   std::size_t unsent_bytes() const override { return link_ == nullptr ? 0 : link_->unsent(); }
 

@@ -260,6 +260,18 @@ TEST_F(SubscriptionTest, RetriesAfterAPauseIfTheConnectionIsLostEachTime) {
   EXPECT_GE(attempts_[2] - attempts_[1], absl::Milliseconds(100));
 }
 
+// No message is the cause: see FailingBrokerTest.
+TEST_F(SubscriptionTest, ReportsTheHiddenRefusalOfALongNameThatIsNotAscii) {
+  EndEachAttempt([this](std::uint16_t) {
+    server.Say(0, method::ConnectionClose{.reply_code = 541, .reply_text = "INTERNAL_ERROR"});
+  });
+  std::string long_name;
+  for (int i = 0; i < 60; ++i) long_name += "\u00fc";
+  subscription_ = broker_->Consume({.queue = long_name, .prefetch = 4, .consumer_tag = "me"}, this);
+  Await([this] { return attempts_.size() == 2; });
+  EXPECT_THAT(interrupted_because_, HasSubstr("refusing a long name that is not ASCII"));
+}
+
 // As another consumer can do it, over and over, that is no reason for this one to wait for ever.
 TEST_F(SubscriptionTest, RetriesEvenIfConnectionsAreShorterThanItsPause) {
   constexpr std::size_t kFailures = 4;

@@ -196,6 +196,35 @@ TEST_F(ConnectionTest, ADeclareWithALongNameThatIsNotAsciiIsRefusedByTheEndOfThe
   EXPECT_EQ(code_of({.name = "f\u00fcr"}), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(ConnectionTest, ABindAndAConsumeWithALongNameAreRefusedByTheEndOfTheConnectionToo) {
+  std::string long_name;
+  for (int i = 0; i < 60; ++i) long_name += "\u00fc";
+  const auto channel = OpenChannel();
+  std::vector<absl::StatusCode> answers;
+  channel->BindQueue("queue", long_name, "key", Table(),
+                     [&](const absl::Status& status) { answers.push_back(status.code()); });
+  channel->Consume({.queue = long_name}, [&](const absl::StatusOr<std::string>& tag) {
+    answers.push_back(tag.status().code());
+  });
+  server_->Say(0, method::ConnectionClose{.reply_code = 541, .reply_text = "INTERNAL_ERROR"});
+  RunUntil([&] { return answers.size() == 2; });
+  EXPECT_THAT(answers, Each(absl::StatusCode::kFailedPrecondition));
+}
+
+// The text of a refusal contains the vhost too.
+TEST_F(ConnectionTest, ADeclareInALongVhostThatIsNotAsciiIsRefusedByTheEndOfTheConnection) {
+  for (int i = 0; i < 60; ++i) options_.vhost += "\u00fc";
+  Open();
+  const auto channel = OpenChannel();
+  std::optional<absl::Status> answer;
+  channel->DeclareQueue(
+      {.name = "q", .passive = true},
+      [&](const absl::StatusOr<DeclareOk>& declared) { answer = declared.status(); });
+  server_->Say(0, method::ConnectionClose{.reply_code = 541, .reply_text = "INTERNAL_ERROR"});
+  RunUntil([&] { return answer.has_value(); });
+  EXPECT_TRUE(absl::IsNotFound(*answer)) << *answer;
+}
+
 TEST_F(ConnectionTest, SendsNoNameThatIsNotUtf8) {
   const auto channel = OpenChannel();
   std::optional<absl::Status> answer;

@@ -192,4 +192,16 @@ TEST_F(HandshakeTest, DistinguishesTheRefusalsOfAVhost) {
   EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
 }
 
+// RabbitMQ cuts the text off after 255 bytes, and RabbitMQ 4 closes with 541 if it is not ASCII.
+TEST_F(HandshakeTest, RecognizesTheRefusalOfALongVhost) {
+  options_.vhost = std::string(250, 'v');
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune().ok());
+  const std::string begins = "NOT_ALLOWED - vhost ";
+  EXPECT_TRUE(absl::IsNotFound(Close(530, begins + std::string(232, 'v') + "...")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(530, begins + "'" + std::string(231, 'v') + "...")));
+  options_.vhost.replace(0, 2, "\u00fc");
+  EXPECT_TRUE(absl::IsNotFound(Close(541, "INTERNAL_ERROR")));
+}
+
 }  // namespace retryq::amqp::handshake_test

@@ -91,6 +91,7 @@ TEST(ParseUri, NamesThePartThatIsWrong) {
   EXPECT_THAT(ErrorOf("amqp://host/v%"), HasSubstr("vhost"));
   EXPECT_THAT(ErrorOf("amqp://host/a/b"), HasSubstr("%2f"));
   EXPECT_THAT(ErrorOf("amqp://host/" + std::string(256, 'v')), HasSubstr("vhost"));
+  EXPECT_THAT(ErrorOf("amqp://host/%ff"), HasSubstr("vhost '\\xFF' is not UTF-8"));
   EXPECT_THAT(ErrorOf("amqp://host?heartbeat=x"), HasSubstr("heartbeat"));
   EXPECT_THAT(ErrorOf("amqp://host?heartbeat=-1"), HasSubstr("heartbeat"));
   EXPECT_THAT(ErrorOf("amqp://host?heartbeat"), HasSubstr("heartbeat"));
