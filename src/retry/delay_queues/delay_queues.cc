@@ -62,6 +62,7 @@ class DelayQueues::Impl {
   Lease NewLease(Entry& entry, absl::Duration now);
   void Declare(Entry& entry);
   void LookFor(const Entry& entry, Broker::DeclareCallback answered);
+  void RenewUnused(Entry& entry);
   void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
   void OnDeclared(Entry& entry, const DeclareOk& answer);
   void OnRefused(Entry& entry, const absl::Status& refusal);
@@ -192,6 +193,27 @@ void DelayQueues::Impl::LookFor(const Entry& entry, Broker::DeclareCallback answ
                           if (exchange.ok()) return answered(queue);
                           answered(exchange);
                         });
+                  });
+}
+
+// Renews the lease of a queue that is not used now, but may contain messages. A passive declare
+// does that too, and does not hide that the queue was deleted with them. If the node of the queue
+// is down, the broker refuses both declares, but keeps the queue.
+void DelayQueues::Impl::RenewUnused(Entry& entry) {
+  if (!options_.declare || !entry.granted()) return Declare(entry);
+  entry.Sent(Now());
+  broker_.Declare({.queue = {.name = entry.name(), .passive = true}},
+                  [self = lifeline_.ptr(),
+                   lease = Lease{.entry = entry.id(), .generation = entry.generation()}](
+                      const absl::StatusOr<DeclareOk>& seen) {
+                    Entry* const seen_entry = self ? self->Find(lease.entry) : nullptr;
+                    if (seen_entry == nullptr) return;
+                    if (!absl::IsNotFound(seen.status())) return self->OnAnswer(lease.entry, seen);
+                    self->broker_.Declare(seen_entry->declaration(),
+                                          [self, lease](const absl::StatusOr<DeclareOk>& answer) {
+                                            if (self && answer.ok()) self->Broken(lease, "");
+                                            if (self) self->OnAnswer(lease.entry, answer);
+                                          });
                   });
 }
 
@@ -347,7 +369,7 @@ void DelayQueues::Impl::OnTimer(std::uint64_t id) {
       AnswerWaiters(entry);
       return;
     case Entry::Due::kDeclare:
-      Declare(entry);
+      entry.waiters.empty() ? RenewUnused(entry) : Declare(entry);
       break;
     case Entry::Due::kRename:
       Rename(entry, RenameCause::kTooSlow);

@@ -108,6 +108,26 @@ TEST_F(DelayQueuesTest, RenewOnceMoreForAPublishThatTheDeclaresMayHaveOvertaken)
   EXPECT_THAT(declares_, IsEmpty());
 }
 
+// By a policy with a shorter expiry, or by hand. The declare that follows would hide it.
+TEST_F(DelayQueuesTest, ReportThatAQueueWasDeletedWithTheMessagesThatWaitInIt) {
+  const Lease lease = Grant();
+  time_.Advance(kWindow / 2);
+  Answer(absl::NotFoundError("no queue"));
+  AnswerOk();
+  AnswerOk();
+  EXPECT_THAT(events_,
+              ElementsAre("declared retry.1000", "lease_broken retry.1000", "declared retry.1000"));
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(DelayQueuesTest, DoNotReportAQueueAsDeletedWhoseNodeIsDown) {
+  Grant();
+  time_.Advance(kWindow / 2);
+  for (int i = 0; i < 3; ++i) Answer(absl::NotFoundError("its node is down"));
+  EXPECT_THAT(events_, Not(Contains(StartsWith("lease_broken"))));
+}
+
 TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDeletesIt) {
   Grant();
   time_.Advance(kWindow / 2);
