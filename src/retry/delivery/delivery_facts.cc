@@ -383,8 +383,8 @@ std::optional<EarlyReturn> FindEarlyReturn(const Delivery::History& history,
   const bool tolerated = expired && early <= *history.delay / kToleratedPart;
   found.reported = !tolerated && (!expired || early > kToleratedSkew);
   found.stayed = std::max(name->ttl - early, absl::ZeroDuration());
-  const bool is_possible = early <= *history.delay - remaining + kToleratedSkew;
-  if (is_possible && (!tolerated || early <= kToleratedSkew)) {
+  found.is_possible = early <= *history.delay - remaining + kToleratedSkew;
+  if (found.is_possible && (!tolerated || early <= kToleratedSkew)) {
     const absl::Duration left = std::min(early + remaining, *history.delay);
     found.left = absl::Ceil(left, absl::Milliseconds(1));
   }
@@ -404,6 +404,12 @@ std::string WhyEarly(const EarlyReturn& early) {
                         " early, because it was read more often than the delivery limit allows; "
                         "remedy: read it less often (retryq waiting, the management UI), or set a "
                         "policy with delivery-limit -1 for delay queues");
+  }
+  if (!early.is_possible) {
+    return absl::StrCat("a message from '", early.delay_queue, "' seems to be ", how_early,
+                        " early, which is longer than its delay: a clock was set back, or the "
+                        "clocks of two workers differ; remedy: check that the workers' clocks "
+                        "agree");
   }
   return absl::StrCat("'", early.delay_queue, "' released a message ", how_early, " early",
                       kEarlyRemedy, "; and check that the workers' clocks agree");

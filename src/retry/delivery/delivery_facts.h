@@ -50,6 +50,7 @@ struct EarlyReturn {
   absl::Duration left = absl::ZeroDuration();    // still to be waited for; zero: nothing
   absl::Duration stayed = absl::ZeroDuration();  // time in its delay queue
   bool reported = false;                         // whether it is reported
+  bool is_possible = true;                       // false: only a difference of clocks explains it
 };
 
 // Everything that is known about a delivery when it arrives.

@@ -69,6 +69,9 @@ TEST(EarlyReturn, NamesTheQueueTheReasonAndTheRemedy) {
   EXPECT_THAT(why(absl::Seconds(50), "expired"),
               AllOf(HasSubstr("'retry.60000'"), HasSubstr("50s early"), HasSubstr("message-ttl"),
                     HasSubstr("list_operator_policies"), HasSubstr("clocks")));
+  EXPECT_THAT(why(absl::Hours(1), "expired"),
+              AllOf(HasSubstr("'retry.60000'"), HasSubstr("1h early"), HasSubstr("clocks agree"),
+                    Not(HasSubstr("message-ttl"))));
   EXPECT_THAT(why(absl::Milliseconds(1), "maxlen"), HasSubstr("limited in length"));
   EXPECT_THAT(why(absl::Milliseconds(1), "delivery_limit"),
               AllOf(HasSubstr("'retry.60000'"), HasSubstr("read more often"),
