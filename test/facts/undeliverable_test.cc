@@ -35,8 +35,8 @@ std::string Described(char code, const std::string& value) {
   return std::string("\0\x53", 2) + code + value;
 }
 
-// Sends one message to a queue by AMQP 1.0, with one application property. Throws
-// std::runtime_error if the broker does not accept it.
+// Sends one message to a queue by AMQP 1.0. Throws std::runtime_error if the broker does not accept
+// it.
 class Amqp10Sender {
  public:
   explicit Amqp10Sender(const std::string& url) : options_(amqp::ParseUri(url).value()) {
@@ -59,7 +59,8 @@ class Amqp10Sender {
   Amqp10Sender(const Amqp10Sender&) = delete;
   Amqp10Sender& operator=(const Amqp10Sender&) = delete;
 
-  void Send(const std::string& queue, const std::string& property) {
+  // `before` and `after`: sections around the body.
+  void Send(const std::string& queue, const std::string& before, const std::string& after = "") {
     Write(std::string("AMQP\x03\x01\0\0", 8));
     Read(8);
     ReadFrame();
@@ -80,9 +81,8 @@ class Amqp10Sender {
                   List({Text("link"), zero, "\x42", kNull, kNull, Described('\x28', List({})),
                         Described('\x29', List({Text("/queues/" + queue)})), kNull, kNull, zero})));
     ReadFrame();
-    const std::string properties = Described('\x74', Compound('\xd1', {Text("key"), property}));
     WriteFrame(0, Described('\x14', List({zero, zero, Text("t", '\xa0'), zero, "\x42", "\x42"})) +
-                      properties + Described('\x75', Text("odd", '\xa0')));
+                      before + Described('\x75', Text("odd", '\xa0')) + after);
     std::string answer;
     do {
       answer = ReadFrame();
@@ -128,7 +128,10 @@ class UndeliverableFacts : public Facts {
 
   // With application properties of types that AMQP 0-9-1 does not have.
   void SendUuid(const std::string& queue) {
-    Amqp10Sender(vhost_.Url()).Send(queue, "\x98" + std::string(16, '\1'));
+    Amqp10Sender(vhost_.Url()).Send(queue, Described('\x74', WithUuid("key", '\xa1')));
+  }
+  static std::string WithUuid(const char* name, char type) {
+    return Compound('\xd1', {Text(name, type), "\x98" + std::string(16, '\1')});
   }
 
   // The deliveries of a consumer, with the counts of each, until the broker closes its connection.
@@ -163,6 +166,23 @@ TEST_F(UndeliverableFacts, F73AnAmqp10PropertyWithoutAnAmqp091TypeClosesTheConne
   // At its place again, at the head.
   EXPECT_THAT(TakeUntilClosed("classic", 1), IsEmpty());
   EXPECT_EQ(peer_->Count("classic"), 2U);
+}
+
+TEST_F(UndeliverableFacts, F73AnAmqp10MessageWithAnotherSectionThatDoesNotFitClosesTheConnection) {
+  const std::string long_type = "\xb3" + BigEndian(300) + std::string(300, 't');
+  const std::string type =
+      Described('\x73', List({kNull, kNull, kNull, kNull, kNull, kNull, long_type}));
+  const std::string note = Described('\x72', WithUuid("x-opt-key", '\xa3'));
+  const std::string footer = Described('\x78', Compound('\xd1', {Text("key", '\xa3'), Text("v")}));
+  for (const char* queue : {"type", "note", "footer"}) {
+    peer_->DeclareQueue(queue, Arguments("classic"));
+  }
+  Amqp10Sender(vhost_.Url()).Send("type", type);
+  Amqp10Sender(vhost_.Url()).Send("note", note);
+  Amqp10Sender(vhost_.Url()).Send("footer", "", footer);
+  for (const char* queue : {"type", "note", "footer"}) {
+    EXPECT_THAT(TakeUntilClosed(queue, 1), IsEmpty()) << queue;
+  }
 }
 
 // A quorum queue puts returned messages before all others, and counts the returns, even of messages
