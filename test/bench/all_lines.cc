@@ -6,7 +6,7 @@ namespace retryq::bench {
 
 std::vector<Line> AllLines() {
   std::vector<Line> all;
-  for (auto* lines : {ThroughputLines, LatenessLines, SharedDelayQueues, WaitingLine}) {
+  for (auto* lines : {ThroughputLines, LatenessLines, SharedDelayQueues}) {
     std::vector<Line> more = lines();
     std::move(more.begin(), more.end(), std::back_inserter(all));
   }

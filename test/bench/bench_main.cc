@@ -23,7 +23,7 @@ constexpr int kUsage = 64;
 constexpr int kInterruptedExit = 130;
 
 struct Flags {
-  Setup setup{.messages = 20'000, .waiting = 1'000'000, .programs = {}};
+  Setup setup{.messages = 20'000, .programs = {}};
   int rounds = 5;
   std::vector<std::string> names;
   std::string markdown;
@@ -51,10 +51,6 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
     } else if (flag == "--messages") {
       if (!absl::SimpleAtoi(value, &flags->setup.messages) || flags->setup.messages < 10'000) {
         return "--messages is a number from 10000 on, not '" + value + "'";
-      }
-    } else if (flag == "--waiting") {
-      if (!absl::SimpleAtoi(value, &flags->setup.waiting) || flags->setup.waiting < 1) {
-        return "--waiting is a number from 1 on, not '" + value + "'";
       }
     } else if (flag == "--markdown") {
       flags->markdown = value;

@@ -28,7 +28,6 @@ struct Metric {
 // The same for all lines.
 struct Setup {
   std::size_t messages;  // to measure; lines with large messages use fewer
-  std::size_t waiting;   // messages that wait at once in the line "waiting"
   std::string programs;  // directory of the measured programs, with a slash at the end
 };
 
@@ -54,7 +53,6 @@ std::vector<Line> AllLines();
 std::vector<Line> ThroughputLines();
 std::vector<Line> LatenessLines();
 std::vector<Line> SharedDelayQueues();
-std::vector<Line> WaitingLine();
 
 }  // namespace retryq::bench
 
