@@ -1,5 +1,4 @@
-// How late the handler is called for messages that are due, the time from the start to the first
-// delivery, and a worker's memory.
+// How late the handler is called for messages that are due, and a worker's memory.
 
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -8,7 +7,6 @@
 #include "bench/fill.h"
 #include "bench/line.h"
 #include "bench/program.h"
-#include "bench/statistics.h"
 #include "support/peer.h"
 #include "support/standard.h"
 #include "support/test_vhost.h"
@@ -19,7 +17,6 @@ namespace {
 constexpr char kQueue[] = "work";
 constexpr std::size_t kBodySize = 256;
 constexpr absl::Duration kTtl = absl::Seconds(1);
-constexpr int kStarts = 10;
 
 // `rate` messages, each of which comes back once a second, evenly spread over that second.
 struct Steady {
@@ -71,21 +68,6 @@ Line LatenessLine(std::size_t rate) {
           }};
 }
 
-// Returns the median of several starts.
-std::vector<double> MeasureStart(Side side, const Setup& setup) {
-  const testing::TestVhost vhost;
-  testing::Peer peer(vhost.Url());
-  Fill(peer, kQueue, 1, 0);
-  const std::string program =
-      setup.programs + (side == Side::kRetryq ? "bench_first_delivery_worker" : "first_delivery");
-  std::vector<double> times;
-  for (int i = 0; i < kStarts; ++i) {
-    const double seconds = RunProgram(program, {vhost.Url(), kQueue}).at("seconds");
-    times.push_back(seconds * 1e3);
-  }
-  return {Median(std::move(times))};
-}
-
 std::vector<double> MeasureMemory(Side side, const Setup& setup) {
   const nlohmann::json printed =
       RunSteady({.rate = 1'000, .warmup = 60, .seconds = 60}, LatenessProgram(side, setup));
@@ -97,10 +79,6 @@ std::vector<double> MeasureMemory(Side side, const Setup& setup) {
 std::vector<Line> LatenessLines() {
   std::vector<Line> lines;
   for (const std::size_t rate : {1U, 100U, 1'000U, 5'000U}) lines.push_back(LatenessLine(rate));
-  lines.push_back({.name = "start",
-                   .title = "start-up to the first delivery",
-                   .metrics = {{.name = "time", .unit = "ms", .comparison = Comparison::kAdded}},
-                   .measure = MeasureStart});
   lines.push_back({.name = "memory",
                    .title = "a worker's memory at 1000 retries/s",
                    .metrics = {{.name = "resident", .unit = "MiB", .comparison = Comparison::kNone},
