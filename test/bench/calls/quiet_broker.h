@@ -1,15 +1,9 @@
 #ifndef RETRYQ_TEST_BENCH_CALLS_QUIET_BROKER_H_
 #define RETRYQ_TEST_BENCH_CALLS_QUIET_BROKER_H_
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "retryq/broker/broker.h"
 #include "retryq/broker/executor.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 
