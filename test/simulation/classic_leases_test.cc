@@ -3,23 +3,14 @@
 //
 // Each seed produces one history; RETRYQ_SEED=<seed> runs only that one.
 
-#include <unordered_map>
-#include <unordered_set>
-
-#include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/route_declaration.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/model_broker.h"
-#include "support/scripted_broker.h"
+#include "simulation/lease_history.h"
 #include "support/test.h"
 
-namespace retryq::classic_leases_test {
-
-using MessageId = ModelBroker::MessageId;
+namespace retryq::simulation::classic_leases_test {
 
 // The behaviour of broker, network and clock in a history.
-enum class World {
+enum class Weather {
   // Any reply may take any time, and connections are lost; the clock delays messages by at most
   // half a margin.
   kRough,
@@ -30,20 +21,13 @@ enum class World {
 
 const DelayQueueOptions kOptions;
 
-struct Totals {
-  std::uint64_t safe = 0;    // messages confirmed and covered
-  std::uint64_t unsafe = 0;  // messages confirmed and not covered
-  std::uint64_t lost = 0;    // messages that were deleted with their queue
-  std::uint64_t deceptions = 0;
-};
-
-// The state that all clients of a history share.
-struct Surroundings {
-  Surroundings(std::uint64_t seed, World kind) : random(seed), world(kind) {}
+// The broker, network and clock of a history.
+struct Surroundings : LeaseWorld {
+  Surroundings(std::uint64_t seed, Weather of) : LeaseWorld(seed), weather(of) {}
 
   absl::Duration Latency() {
     if (random.OneIn(4)) return random.Between(absl::ZeroDuration(), absl::Seconds(2));
-    if (world == World::kRough && random.OneIn(12)) {
+    if (weather == Weather::kRough && random.OneIn(12)) {
       return random.Between(absl::ZeroDuration(), absl::Minutes(4));
     }
     return random.Between(absl::ZeroDuration(), absl::Milliseconds(5));
@@ -51,7 +35,7 @@ struct Surroundings {
 
   // Sometimes exactly long enough to reach the queue at its end.
   absl::Duration LatencyTo(const std::string& queue) {
-    if (world == World::kRough && random.OneIn(8)) {
+    if (weather == Weather::kRough && random.OneIn(8)) {
       if (const auto end = broker.EndOf(queue); end.has_value()) {
         const absl::Duration wait = *end - time.SinceBoot() + Around(ModelBroker::kEdge);
         return std::max(wait, absl::ZeroDuration());
@@ -62,46 +46,19 @@ struct Surroundings {
 
   absl::Duration Around(absl::Duration spread) { return random.Between(-spread, spread); }
 
-  // Cannot be cancelled: data on its way arrives.
-  void Later(absl::Duration delay, std::function<void()> work) {
-    timers.push_back(time.After(delay, std::move(work)));
-  }
-
-  testing::SimulatedTime time;
-  testing::SeededRandom random;
-  const World world;
-  ModelBroker broker{time, random};
-  std::vector<std::unique_ptr<Timer>> timers;
-  std::unordered_set<MessageId> safe;
-  MessageId last_message = 0;
-  std::uint64_t unsafe = 0;
+  const Weather weather;
 };
 
-// A client with a connection that delays and loses data. Reacts like the publisher.
-class Client : private testing::ScriptedBroker {
+// A client with a connection that delays and loses data.
+class Client : public LeaseClient {
  public:
   explicit Client(Surroundings& around)
-      : ScriptedBroker(around.time),
-        around_(around),
-        queues_(*this, testing::EnvironmentOf(around.time, around.random), kOptions) {}
+      : LeaseClient(around, kOptions, absl::ZeroDuration()), around_(around) {}
 
-  void PublishOne(const DelayRoute& route) {
-    if (const Lease lease = queues_.CurrentLease(route, around_.time.SinceBoot());
-        lease.name != nullptr) {
-      Send(lease);
-      return;
-    }
-    queues_.Acquire(route, [this](const absl::StatusOr<Lease>& lease) {
-      if (lease.ok()) Send(*lease);
-    });
-  }
-
-  // Data on its way may still arrive; replies to it do not.
-  void LoseConnection() {
-    ++connection_;
+  // Data on its way may still arrive.
+  void LoseConnection() override {
     ++channel_;
-    unconfirmed_.clear();
-    queues_.DropAll(absl::UnavailableError("lost"));
+    LeaseClient::LoseConnection();
   }
 
  private:
@@ -118,9 +75,8 @@ class Client : private testing::ScriptedBroker {
   }
 
   // A channel keeps its order.
-  void Send(const Lease& lease) {
-    const MessageId message = ++around_.last_message;
-    unconfirmed_.emplace(message, lease);
+  void Send(const Lease& lease) override {
+    const MessageId message = Begin(lease);
     const absl::Duration now = around_.time.SinceBoot();
     channel_free_ = std::max(channel_free_, now + around_.LatencyTo(*lease.name));
     around_.Later(channel_free_ - now, [this, message, name = lease.name, channel = channel_] {
@@ -133,16 +89,6 @@ class Client : private testing::ScriptedBroker {
     });
   }
 
-  void OnConfirm(MessageId message) {
-    const auto found = unconfirmed_.find(message);
-    if (queues_.Covers(found->second)) {
-      around_.safe.insert(message);
-    } else {
-      ++around_.unsafe;
-    }
-    unconfirmed_.erase(found);
-  }
-
   void OnChannelClosed(MessageId culprit) {
     queues_.Broken(unconfirmed_.at(culprit), "no exchange");
     ++channel_;
@@ -151,16 +97,13 @@ class Client : private testing::ScriptedBroker {
   }
 
   Surroundings& around_;
-  std::uint64_t connection_ = 0;
   std::uint64_t channel_ = 0;
   absl::Duration channel_free_ = absl::ZeroDuration();
-  std::unordered_map<MessageId, Lease> unconfirmed_;
-  DelayQueues queues_;
 };
 
 class History {
  public:
-  History(std::uint64_t seed, World world) : around_(seed, world) {
+  History(std::uint64_t seed, Weather weather) : around_(seed, weather) {
     for (std::uint64_t i = 0; i <= Below(2); ++i) {
       clients_.push_back(std::make_unique<Client>(around_));
     }
@@ -169,30 +112,18 @@ class History {
     route_.ttl = ttls[Below(6)];
   }
 
-  Totals Run() {
+  LeaseTotals Run() {
     for (int step = 0; step < 20; ++step) {
       for (std::uint64_t i = Below(3); i > 0; --i)
         clients_[Below(clients_.size())]->PublishOne(route_);
       if (Below(4) == 0) StepWallClock();
-      if (around_.world == World::kRough && Below(25) == 0) {
+      if (around_.weather == Weather::kRough && Below(25) == 0) {
         clients_[Below(clients_.size())]->LoseConnection();
       }
-      if (around_.world == World::kSteady && Below(6) == 0) StepBackAgainAndAgain();
+      if (around_.weather == Weather::kSteady && Below(6) == 0) StepBackAgainAndAgain();
       around_.time.Advance(Pause());
     }
-    around_.time.Advance(absl::Hours(30));
-    around_.broker.Settle();
-
-    Totals totals{.safe = around_.safe.size(),
-                  .unsafe = around_.unsafe,
-                  .lost = around_.broker.lost().size(),
-                  .deceptions = around_.broker.deceptions()};
-    for (const MessageId message : around_.broker.lost()) {
-      EXPECT_EQ(around_.safe.count(message), 0U)
-          << "message " << message << ", confirmed and covered, went with its queue of "
-          << route_.ttl;
-    }
-    return totals;
+    return around_.End();
   }
 
  private:
@@ -204,7 +135,7 @@ class History {
       return;
     }
     const absl::Duration most = around_.broker.ToleratedStep(
-        kOptions.margin / 2, /*but_counted=*/around_.world == World::kSteady);
+        kOptions.margin / 2, /*but_counted=*/around_.weather == Weather::kSteady);
     const absl::Duration step =
         Below(2) == 0 ? most : around_.random.Between(absl::ZeroDuration(), most);
     around_.broker.StepWallClock(-step);
@@ -254,45 +185,25 @@ class History {
   DelayRoute route_;
 };
 
-// Zero: all are to be run.
-std::uint64_t OnlySeed() {
-  const char* const seed = std::getenv("RETRYQ_SEED");  // NOLINT(concurrency-mt-unsafe)
-  return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
-}
-
-Totals RunHistories(World world, std::uint64_t count) {
-  const std::uint64_t first = std::max<std::uint64_t>(OnlySeed(), 1);
-  if (OnlySeed() != 0) count = 1;
-  Totals totals;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const Totals more = History(seed, world).Run();
-    totals.safe += more.safe;
-    totals.unsafe += more.unsafe;
-    totals.lost += more.lost;
-    totals.deceptions += more.deceptions;
-    if (::testing::Test::HasFailure()) {
-      ADD_FAILURE() << "RETRYQ_SEED=" << seed << ": a message went with its queue that was covered";
-      break;
-    }
-  }
-  return totals;
+LeaseTotals RunHistories(Weather weather, std::uint64_t count) {
+  return RunLeases(count, [weather](std::uint64_t seed) { return History(seed, weather).Run(); });
 }
 
 TEST(ClassicLeases, NoConfirmedMessageOutlivesItsQueueDespiteFaults) {
-  const Totals totals = RunHistories(World::kRough, 7500);
-  if (OnlySeed() != 0) return;
+  const LeaseTotals totals = RunHistories(Weather::kRough, 7500);
+  if (NumberFrom("RETRYQ_SEED", 0) != 0) return;
   // Checks that the dangerous events occurred.
   EXPECT_GT(totals.safe, 50'000U);
   EXPECT_GT(totals.unsafe, 500U);
-  EXPECT_GT(totals.lost, 500U);
+  EXPECT_GT(totals.deleted, 500U);
   EXPECT_GT(totals.deceptions, 500U);
 }
 
 TEST(ClassicLeases, NoWaitingMessageOutlivesItsQueueIfTheClockStepsBack) {
-  const Totals totals = RunHistories(World::kSteady, 3000);
-  if (OnlySeed() != 0) return;
+  const LeaseTotals totals = RunHistories(Weather::kSteady, 3000);
+  if (NumberFrom("RETRYQ_SEED", 0) != 0) return;
   EXPECT_GT(totals.safe, 50'000U);
   EXPECT_GT(totals.deceptions, 100U);
 }
 
-}  // namespace retryq::classic_leases_test
+}  // namespace retryq::simulation::classic_leases_test
