@@ -1,20 +1,15 @@
 // Benchmarks on a real broker, which compare retryq with a baseline; see README.md. test/bench/run
 // builds and runs this program.
 
-#include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "bench/line.h"
 #include "bench/program.h"
 #include "bench/result.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 namespace {

@@ -12,18 +12,14 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <cstdint>
-#include <cstdlib>
 #include <iostream>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "bench/baselines/workload.h"
 #include "retryq/retryq.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 namespace {

@@ -6,20 +6,13 @@
 //
 // It is a process of its own, so that only the client's instructions are counted.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <iostream>
-#include <string>
-#include <variant>
-#include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "amqp/codec/methods.h"
 #include "bench/baselines/workload.h"
 #include "retryq/event_loop.h"
+#include "support/standard.h"
 #include "unit/amqp/fake_server.h"
 
 namespace retryq::bench {

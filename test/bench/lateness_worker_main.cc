@@ -5,21 +5,15 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <fstream>
 #include <iostream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "bench/baselines/workload.h"
 #include "retryq/retryq.h"
+#include "support/standard.h"
 
 namespace retryq::bench {
 namespace {

@@ -4,24 +4,10 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <fstream>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "bench/baselines/workload.h"
 #include "bench/fill.h"
 #include "bench/line.h"
@@ -29,6 +15,7 @@
 #include "retryq/amqp/properties.h"
 #include "retryq/consumer.h"
 #include "support/peer.h"
+#include "support/standard.h"
 #include "support/test_vhost.h"
 
 namespace retryq::bench {

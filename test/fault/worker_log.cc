@@ -5,14 +5,11 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <sstream>
-#include <stdexcept>
 
-#include "absl/time/clock.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 

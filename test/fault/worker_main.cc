@@ -10,19 +10,12 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <iostream>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "fault/messages.h"
 #include "fault/worker_log.h"
 #include "retryq/retryq.h"
+#include "support/standard.h"
 
 namespace retryq::fault {
 namespace {
