@@ -5,28 +5,12 @@
 #include <mutex>
 #include <thread>
 
-#include "retryq/broker/executor.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
 #include "retryq/settlement.h"
 #include "support/test.h"
 
 namespace retryq::simulation {
-
-// A pool of threads for a retrier, whose work begins when the test starts it.
-class WaitingExecutor final : public Executor {
- public:
-  void Post(Work work) override { waiting_.push_back(std::move(work)); }
-  void RunOne() {
-    if (waiting_.empty()) return;
-    Work work = std::move(waiting_.front());
-    waiting_.pop_front();
-    std::move(work)();
-  }
-
- private:
-  std::deque<Work> waiting_;
-};
 
 // A thread that settles or drops the settlements that it receives. `Take` is called on other
 // threads.

@@ -663,7 +663,7 @@ DeliveryHandler RandomCaller::AnyWrapping() {
     return AnyOutcome();
   };
   if (random_.OneIn(2)) return retrier_->Wrap(std::move(handler));
-  later_ = std::make_shared<WaitingExecutor>();
+  later_ = std::make_shared<testing::WaitingExecutor>();
   return retrier_->Wrap(std::move(handler), later_);
 }
 

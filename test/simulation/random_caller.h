@@ -8,6 +8,7 @@
 #include "simulation/odd_values.h"
 #include "simulation/other_threads.h"
 #include "support/test.h"
+#include "support/waiting_executor.h"
 
 namespace retryq::simulation {
 
@@ -133,7 +134,7 @@ class RandomCaller {
   std::size_t alive_ = 0;  // of those, with a client
   std::vector<std::shared_ptr<Consuming>> consumers_;
   std::deque<Kept> settlements_;
-  std::shared_ptr<WaitingExecutor> later_;
+  std::shared_ptr<testing::WaitingExecutor> later_;
   std::unique_ptr<Retrier> retrier_;
   DeliveryHandler deliver_;
   std::size_t largest_header_ = 0;  // of what that is fed

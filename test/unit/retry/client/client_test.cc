@@ -197,12 +197,16 @@ TEST(Client, NamesInvalidOptionsOfTheClientAndTheConsumerTogether) {
   Client client(loop, {.url = "http://localhost",
                        .max_open_publishes = 0,
                        .delay_queues = {.prefix = "", .min_window = absl::Hours(1)}});
-  const auto consumer = client.Consume(
-      {.queue = "", .retry = {.backoff = {.factor = 0}}, .prefetch = 0, .handler_threads = 1025},
-      Handler([](const Delivery&) { return Outcome::Ok(); }));
+  const auto consumer = client.Consume({.queue = "",
+                                        .retry = {.backoff = {.factor = 0}},
+                                        .prefetch = 0,
+                                        .handler_threads = 1025,
+                                        .breaker = BreakerOptions{.ratio = 2}},
+                                       Handler([](const Delivery&) { return Outcome::Ok(); }));
   ASSERT_TRUE(absl::IsInvalidArgument(consumer.status()));
-  for (const char* field : {"amqp://", "prefix", "min_window", "max_open_publishes", "queue must",
-                            "factor", "prefetch", "handler_threads must be 0 to 1024"}) {
+  for (const char* field :
+       {"amqp://", "prefix", "min_window", "max_open_publishes", "queue must", "factor", "prefetch",
+        "breaker.ratio", "handler_threads must be 0 to 1024"}) {
     EXPECT_THAT(std::string(consumer.status().message()), HasSubstr(field));
   }
 }

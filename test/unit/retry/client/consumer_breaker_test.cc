@@ -164,38 +164,6 @@ TEST_P(ConsumerBreaker, TriesOneMessageAtATime) {
   EXPECT_THAT(open, SizeIs(64));  // the full prefetch
 }
 
-TEST_P(ConsumerBreaker, IgnoresOtherDecisionsOfTheHandler) {
-  int number = 0;
-  Consume(Options(), Handler([&](const Delivery&) -> Outcome {
-            switch (++number % 5) {
-              case 0:
-                return absl::InvalidArgumentError("no such customer");
-              case 1:
-                return Outcome::Park(kDown);
-              case 2:
-                return Outcome::Discard("sent twice");
-              case 3:
-                return Outcome::Snooze(absl::Hours(1), "later");
-              default:
-                return number < 500 ? Outcome::Requeue() : Outcome::Ok();
-            }
-          }));
-  SendMany(500);
-  time_.Advance(absl::Minutes(1));
-  EXPECT_GT(number, 500);
-  EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
-}
-
-TEST_P(ConsumerBreaker, CountsFailuresThatReachALimit) {
-  ConsumerOptions options = Options();
-  options.retry.max_attempts = 1;
-  Consume(std::move(options), Handles());
-  SendMany(100);
-  time_.Advance(absl::Seconds(5));
-  EXPECT_EQ(Count(EventKind::kBreakerOpened), 1U);
-  EXPECT_EQ(rabbit_.Count("work.parked"), 10U);
-}
-
 TEST_P(ConsumerBreaker, StaysPausedByItsCallerRegardlessOfTheBreaker) {
   Consumer& consumer = Consume(Options(), Handles());
   SendMany(100);
@@ -330,26 +298,6 @@ TEST_P(ConsumerBreaker, IgnoresCallsThatBeganBeforeItOpened) {
   time_.Advance(absl::Seconds(20));
   EXPECT_EQ(Count(EventKind::kBreakerClosed), 0U);
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 2U);  // by the probe
-}
-
-TEST_P(ConsumerBreaker, IsOffByDefault) {
-  ConsumerOptions options = Options();
-  options.breaker.reset();
-  Consume(std::move(options), Handles());
-  SendMany(100);
-  time_.Advance(absl::Seconds(5));
-  EXPECT_GT(calls_, 100);
-  EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
-}
-
-TEST_P(ConsumerBreaker, IsRefusedWithAllOtherWrongOptions) {
-  ConsumerOptions options = Options();
-  options.prefetch = 0;
-  options.breaker->ratio = 2;
-  const absl::Status status = process_->client->Consume(std::move(options), Handles()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("prefetch"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("breaker.ratio"));
 }
 
 INSTANTIATE_TEST_SUITE_P(WorkQueues, ConsumerBreaker, ::testing::Values("classic", "quorum"),

@@ -6,6 +6,7 @@
 
 #include "support/simulated_world.h"
 #include "support/test.h"
+#include "support/waiting_executor.h"
 
 namespace retryq::coroutine_test {
 
@@ -19,20 +20,6 @@ class Living {
 
  private:
   std::atomic<int>& count_;
-};
-
-// Keeps work until the test runs it.
-class Shelf final : public Executor {
- public:
-  void Post(Work work) override { works_.push_back(std::move(work)); }
-  void Run() {
-    for (Work& work : std::exchange(works_, {})) std::move(work)();
-  }
-  void Clear() { works_.clear(); }
-  std::size_t size() const { return works_.size(); }
-
- private:
-  std::vector<Work> works_;
 };
 
 // Runs each piece of work on its own thread.
@@ -96,16 +83,6 @@ class CoroutineTest : public testing::SimulatedTest {
   Consumer consumer_;
 };
 
-TEST_F(CoroutineTest, SettlesWithItsReturnedOutcome) {
-  Consume([](Delivery order) -> Task<Outcome> {
-    EXPECT_EQ(order.body(), "paper");
-    co_return absl::OkStatus();
-  });
-  Publish();
-  EXPECT_EQ(rabbit_.Count("orders"), 0U);
-  EXPECT_THAT(LastErrors(), ElementsAre());
-}
-
 TEST_F(CoroutineTest, AnExceptionRetries) {
   Consume([](const Delivery&) -> Task<Outcome> {
     throw std::runtime_error("no ink");
@@ -113,17 +90,6 @@ TEST_F(CoroutineTest, AnExceptionRetries) {
   });
   Publish();
   EXPECT_THAT(LastErrors(), ElementsAre("the handler threw: no ink"));
-}
-
-TEST_F(CoroutineTest, WaitsForADelay) {
-  Consume([this](const Delivery&) -> Task<Outcome> {
-    co_await Delay(time_, absl::Seconds(10));
-    co_return absl::OkStatus();
-  });
-  Publish();
-  EXPECT_EQ(rabbit_.Count("orders"), 1U);
-  time_.Advance(absl::Seconds(10));
-  EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
 Task<std::string> Slow(Timers& timers, std::string text) {
@@ -305,7 +271,7 @@ TEST_F(CoroutineTest, ACallbackMayComeBeforeOrLongAfterItsPending) {
 }
 
 TEST_F(CoroutineTest, SwitchesToAnotherExecutorAndBack) {
-  const auto shelf = std::make_shared<Shelf>();
+  const auto shelf = std::make_shared<testing::WaitingExecutor>();
   std::vector<std::string> steps;
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     co_await ResumeOn(shelf);
@@ -316,7 +282,7 @@ TEST_F(CoroutineTest, SwitchesToAnotherExecutorAndBack) {
   });
   Publish();
   EXPECT_EQ(shelf->size(), 1U);
-  shelf->Run();
+  shelf->RunAll();
   EXPECT_THAT(steps, ElementsAre("elsewhere"));
   time_.Advance(absl::Seconds(1));
   EXPECT_THAT(steps, ElementsAre("elsewhere", "loop"));
@@ -324,7 +290,7 @@ TEST_F(CoroutineTest, SwitchesToAnotherExecutorAndBack) {
 }
 
 TEST_F(CoroutineTest, ReturnsToTheLoopWhenItIsNeeded) {
-  const auto shelf = std::make_shared<Shelf>();
+  const auto shelf = std::make_shared<testing::WaitingExecutor>();
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     Pending<int> ready([](auto given) { given(7); });
     co_await ResumeOn(shelf);
@@ -336,14 +302,14 @@ TEST_F(CoroutineTest, ReturnsToTheLoopWhenItIsNeeded) {
   });
   Publish();
   for (int i = 0; i < 3; ++i) {
-    shelf->Run();
+    shelf->RunAll();
     time_.Advance(absl::Seconds(2));
   }
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
 TEST_F(CoroutineTest, EndsAfterItsReturnIfItsConsumerIsGone) {
-  const auto shelf = std::make_shared<Shelf>();
+  const auto shelf = std::make_shared<testing::WaitingExecutor>();
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     co_await ResumeOn(shelf);
@@ -355,21 +321,21 @@ TEST_F(CoroutineTest, EndsAfterItsReturnIfItsConsumerIsGone) {
   Publish();
   consumer_ = {};
   EXPECT_EQ(living_.load(), 1);
-  shelf->Run();
+  shelf->RunAll();
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(living_.load(), 0);
   EXPECT_THAT(Bodies("orders"), ElementsAre("paper"));
 }
 
 TEST_F(CoroutineTest, AnExecutorThatDropsItRetries) {
-  const auto shelf = std::make_shared<Shelf>();
+  const auto shelf = std::make_shared<testing::WaitingExecutor>();
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     co_await ResumeOn(shelf);
     co_return absl::OkStatus();
   });
   Publish();
-  shelf->Clear();
+  shelf->Drop();
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(LastErrors().size(), 1U);

@@ -146,15 +146,6 @@ TEST_F(DeclareTest, MayDestroyTheClientInItsCallback) {
   EXPECT_EQ(Answer(), absl::OkStatus());
 }
 
-TEST_F(DeclareTest, IsNotAnsweredAfterTheClientIsDestroyed) {
-  broker_.Ready();
-  client_->Declare({.name = "orders"}, {},
-                   [this](absl::Status status) { answers_.push_back(std::move(status)); });
-  client_.reset();
-  time_.Advance(absl::Minutes(2));
-  EXPECT_THAT(answers_, IsEmpty());
-}
-
 TEST_F(DeclareTest, RefusesAnotherQueueThanItsOwn) {
   const auto consumer = client_->Consume(
       {.queue = "orders", .declare = WorkQueue{.name = "others"}}, Handler(Handles));

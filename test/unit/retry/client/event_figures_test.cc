@@ -1,4 +1,4 @@
-// The figures that events carry, for metrics, in a simulated RabbitMQ.
+// The figures that events carry, for metrics, in a simulated RabbitMQ, and the names of events.
 
 #include "support/simulated_world.h"
 #include "support/test.h"
@@ -130,6 +130,18 @@ TEST_F(EventFigures, CountTheDelayQueuesWithALease) {
   time_.Advance(absl::Hours(1));
   ASSERT_EQ(events_.Count(EventKind::kLapsed), 3U);
   EXPECT_EQ(Last(EventKind::kLapsed).delay_queues, 0U);
+}
+
+constexpr int kKinds = static_cast<int>(EventKind::kBreakerClosed) + 1;
+
+TEST(EventName, IsUniqueAndLowerCase) {
+  std::set<std::string> names;
+  for (int kind = 0; kind < kKinds; ++kind) {
+    const std::string name(EventName(static_cast<EventKind>(kind)));
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << name;
+    EXPECT_NE(name, "unknown") << kind;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
 }
 
 }  // namespace retryq::event_figures_test

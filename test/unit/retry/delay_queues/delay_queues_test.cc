@@ -35,49 +35,12 @@ TEST_F(DelayQueuesTest, ShareOneDeclareAmongAllWaitingCallers) {
   EXPECT_EQ(acquired_.size(), 4U);
 }
 
-TEST_F(DelayQueuesTest, AnswerLaterEvenIfALeaseExists) {
-  Grant();
-  queues_->Acquire(kRoute, Keep());
-  EXPECT_THAT(acquired_, IsEmpty());
-  time_.RunReady();
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_TRUE(acquired_[0].ok());
-  EXPECT_THAT(declares_, IsEmpty());
-}
-
 TEST_F(DelayQueuesTest, DistinguishRoutes) {
   Grant();
   EXPECT_FALSE(Holds({.ttl = absl::Seconds(2)}));
   EXPECT_FALSE(Holds(kWorkRoute));
   EXPECT_FALSE(Holds({.ttl = absl::Seconds(1), .direct = true}));
   EXPECT_TRUE(Holds(kRoute));
-}
-
-TEST_F(DelayQueuesTest, RenewInTheBackgroundAfterHalfTheWindow) {
-  Grant();
-  time_.Advance(kWindow / 2 - absl::Milliseconds(1));
-  EXPECT_TRUE(Holds());
-  EXPECT_THAT(declares_, IsEmpty());
-  time_.Advance(absl::Milliseconds(1));
-  EXPECT_TRUE(Holds());
-  EXPECT_TRUE(Holds());
-  EXPECT_EQ(declares_.size(), 1U);
-  time_.Advance(absl::Seconds(2));
-  AnswerOk();
-  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "renewed retry.1000"));
-  EXPECT_THAT(declares_, IsEmpty());
-}
-
-TEST_F(DelayQueuesTest, WaitForTheRenewalOnceTheWindowHasClosed) {
-  const Lease lease = Grant();
-  time_.Advance(kWindow - absl::Seconds(1));
-  Holds();
-  time_.Advance(absl::Seconds(2));
-  queues_->Acquire(kRoute, Keep());
-  EXPECT_EQ(declares_.size(), 1U);
-  AnswerOk();
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_EQ(acquired_[0]->generation, lease.generation);
 }
 
 TEST_F(DelayQueuesTest, RenewByOneDeclareWhileTheLeaseStillCovers) {
@@ -159,16 +122,6 @@ TEST_F(DelayQueuesTest, KeepALeaseWhoseRenewalIsRefusedAndPauseBeforeTheNext) {
   EXPECT_TRUE(queues_->Covers(lease));
   EXPECT_THAT(events_, ElementsAre("declared retry.1000", "declare_failed retry.1000",
                                    "declare_failed retry.1000", "renewed retry.1000"));
-}
-
-TEST_F(DelayQueuesTest, LapseIfEveryRenewalIsRefused) {
-  Grant();
-  for (const absl::Duration end = time_.SinceBoot() + kLifetime; time_.SinceBoot() < end;) {
-    time_.Advance(absl::Milliseconds(500));
-    if (!declares_.empty()) Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
-  }
-  EXPECT_EQ(queues_->size(), 0U);
-  EXPECT_EQ(events_.back(), "lapsed retry.1000");
 }
 
 TEST_F(DelayQueuesTest, RedeclareAfterABrokenLease) {

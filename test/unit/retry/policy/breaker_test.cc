@@ -43,18 +43,6 @@ TEST_F(BreakerTest, StaysClosedWhileCallsSucceed) {
   EXPECT_FALSE(breaker.TryAgain(now_));
 }
 
-TEST_F(BreakerTest, OpensOnlyAfterEnoughCalls) {
-  Breaker breaker({.calls = 20});
-  EXPECT_EQ(Calls(breaker, Result::kFailed, 100), 20);
-  EXPECT_EQ(breaker.state(), State::kOpen);
-}
-
-TEST_F(BreakerTest, OpensAtItsRatioOfTheLastCalls) {
-  Breaker breaker({.calls = 10, .ratio = 0.3});
-  EXPECT_EQ(Calls(breaker, Result::kSucceeded, 100), 0);
-  EXPECT_EQ(Calls(breaker, Result::kFailed, 100), 3);
-}
-
 TEST_F(BreakerTest, ForgetsFailuresThatAreNotAmongTheLastCalls) {
   Breaker breaker({.calls = 10, .ratio = 0.5});
   Calls(breaker, Result::kSucceeded, 10);

@@ -221,18 +221,6 @@ TEST(Decide, FollowsTheOutcomeOfTheHandler) {
        .outcome = absl::InvalidArgumentError("no such customer"),
        .step = Kind::kPark,
        .reason = "INVALID_ARGUMENT: no such customer"},
-      {.when = "retrying cannot fix it, and the options reject such messages",
-       .outcome = absl::InvalidArgumentError("no such customer"),
-       .options = {.on_permanent = OnLimit::kReject},
-       .step = Kind::kReject,
-       .reason = "INVALID_ARGUMENT: no such customer"},
-      {.when = "the options have a rule for the error",
-       .outcome = absl::InvalidArgumentError("busy"),
-       .options = {.for_errors = {{.codes = {absl::StatusCode::kInvalidArgument},
-                                   .backoff = BackoffOptions{.base = absl::Seconds(30)}}}},
-       .step = Kind::kRetry,
-       .delay = absl::Seconds(30),
-       .reason = "INVALID_ARGUMENT: busy"},
       {.when = "the handler parks it",
        .outcome = Outcome::Park(kDown),
        .step = Kind::kPark,
@@ -333,12 +321,6 @@ TEST(Decide, GivesUpAMessageAtALimit) {
        .reason =
            "gave up after 3 attempts, because the next would start more than 1m after the first "
            "failure: UNAVAILABLE: down"},
-      {.when = "a delay that the handler chose does not lift it",
-       .facts = {.history = {.failures = 2}},
-       .outcome = Outcome::RetryAfter(absl::Seconds(5), kDown),
-       .options = {.max_attempts = 3, .on_limit = OnLimit::kReject},
-       .step = Kind::kReject,
-       .reason = "gave up after 3 attempts: UNAVAILABLE: down"},
   });
 }
 

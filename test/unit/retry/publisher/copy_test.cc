@@ -177,12 +177,6 @@ TEST_F(Copy, OmitsAReplyToThatTheBrokerRefuses) {
   EXPECT_FALSE(properties_.reply_to);
 }
 
-TEST_F(Copy, AddsNoProperties) {
-  Build(MakeMessage());
-  amqp::Properties only = {.headers = properties_.headers, .delivery_mode = 2};
-  EXPECT_EQ(Size(), amqp::ContentHeaderSize(only));
-}
-
 TEST_F(Copy, ThatReturnsToItsQueueIsTheUnchangedMessage) {
   const auto expiration = [this](std::string_view text, absl::Duration waited) {
     const auto message = MakeMessage({.properties = {.delivery_mode = 1, .expiration = text},
@@ -370,14 +364,6 @@ TEST_F(CopyInLittleSpace, CutsTheErrorBetweenCodePoints) {
 }
 
 class CopyUnchanged : public Copy {};
-
-TEST_F(CopyUnchanged, KeepsTheRetryHeadersUnchanged) {
-  amqp::Table headers = HeadersOfRetried();
-  headers.Append("tenant", "blue");
-  const auto message = MakeMessage({.headers = headers});
-  ASSERT_TRUE(copy_.BuildUnchanged(*message, kPlenty, &properties_));
-  EXPECT_EQ(HeaderBytes(), Encoded(headers));
-}
 
 // A message that arrived in one frame is sent in one.
 TEST_F(CopyUnchanged, IsNeverLargerThanItsMessage) {

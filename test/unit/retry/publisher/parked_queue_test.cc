@@ -130,13 +130,6 @@ TEST_F(ParkedQueueTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
   EXPECT_EQ(parked_queue.safe_from(), time_.SinceBoot() + absl::Seconds(2));
 }
 
-TEST_F(ParkedQueueTest, IsAlwaysSafeInAClassicQueue) {
-  ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);
-  parked_queue.Ensure([](const absl::Status&) {});
-  time_.RunReady();
-  EXPECT_LE(parked_queue.safe_from(), time_.SinceBoot());
-}
-
 TEST_F(ParkedQueueTest, DeclaresNothingIfDeclaringIsOff) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
   ParkedQueue parked_queue(broker_, time_, "orders.parked", std::nullopt);

@@ -85,13 +85,4 @@ TEST_F(PausesOfMany, AMessageThatWasOpenAtEveryLossIsPublishedAfterOthers) {
   EXPECT_TRUE(IsOpen("bad"));
 }
 
-TEST_F(PausesOfMany, OneLostConnectionDelaysNothing) {
-  broker_.Ready();
-  Publish("orders");
-  broker_.Lose();
-  broker_.Ready();
-  time_.Advance(absl::ZeroDuration());
-  EXPECT_TRUE(IsOpen("orders"));
-}
-
 }  // namespace retryq::pauses_of_many_test

@@ -111,13 +111,4 @@ TEST_F(PoisonTest, CountsAgainstMessagesPrefetchedWithIt) {
   EXPECT_THAT(rabbit_.let_go(), IsEmpty());
 }
 
-TEST_F(PoisonTest, DoesNotAffectMessagesBehindItWithAPrefetchOfOne) {
-  DeclareQueue("classic");
-  for (const char* id : {"one", "poison", "two", "three"}) Publish(id);
-  const RetryOptions retry{.max_attempts = 3, .count_redeliveries = CountRedeliveries::kAlways};
-  EXPECT_EQ(Deaths(retry), 3);
-  EXPECT_EQ(events_.Count(EventKind::kHandled), 3U);
-  EXPECT_EQ(rabbit_.Count(kParked), 1U);
-}
-
 }  // namespace retryq::poison_test

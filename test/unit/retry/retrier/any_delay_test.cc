@@ -107,15 +107,6 @@ TEST_F(AnyDelay, ReportsThatClocksDifferByMinutes) {
   EXPECT_THAT(behind.events.Last(EventKind::kOverridden)->error, HasSubstr("clocks agree"));
 }
 
-TEST_F(AnyDelay, WaitsForTheLastMillisecondsWithoutAQueue) {
-  SimulatedProcess& process = Consume(RetriesAfter(absl::Milliseconds(19)));
-  Send("work", "one");
-  time_.Advance(absl::Seconds(1));
-  ASSERT_THAT(calls_, SizeIs(2));
-  EXPECT_EQ(process.events.Count(EventKind::kForwarded), 0U);
-  EXPECT_TRUE(rabbit_.HasQueue("retry.1"));
-}
-
 // A message that arrived shortly before it was due.
 class LastMilliseconds : public AnyDelay {
  protected:
@@ -235,21 +226,6 @@ class Published : public AnyDelay {
 
   std::vector<absl::Status> answers_;
 };
-
-TEST_F(Published, ExactlyIsHandledAtItsDueTime) {
-  SimulatedProcess& process = Consume(Handles());
-  DelayedPublisher publisher(*process.client);
-  const absl::Time begun = time_.Now();
-  publisher.PublishAfter(ToWork(), kOdd, Answer());
-  time_.Advance(absl::Minutes(2));
-  EXPECT_THAT(answers_, ElementsAre(absl::OkStatus()));
-  ASSERT_THAT(calls_, SizeIs(1));
-  EXPECT_EQ(calls_[0].attempt, 0U);
-  EXPECT_GE(calls_[0].at - begun, kOdd);
-  EXPECT_LE(calls_[0].at - begun, kOdd + absl::Milliseconds(40));
-  EXPECT_GT(process.events.Count(EventKind::kForwarded), 1U);
-  ExpectNothingLeft();
-}
 
 TEST_F(Published, AtATimeIsHandledThenRegardlessOfTheTimeToConnect) {
   SimulatedProcess& process = Consume(Handles());

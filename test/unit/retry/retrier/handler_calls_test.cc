@@ -1,21 +1,15 @@
 #include "retryq/broker/retrier.h"
 #include "support/test.h"
+#include "support/waiting_executor.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::handler_calls_test {
 
 class HandlerCalls : public RetrierTest {};
 
-// Keeps the work for the test to run.
-class HandExecutor final : public Executor {
- public:
-  void Post(Work work) override { works.push_back(std::move(work)); }
-  std::vector<Work> works;
-};
-
 TEST_F(HandlerCalls, StartsNothingOnAThreadAfterTheChannelCloses) {
   MakeRetrier({.queue = "orders"});
-  const auto threads = std::make_shared<HandExecutor>();
+  const auto threads = std::make_shared<testing::WaitingExecutor>();
   std::vector<Delivery> handled;
   deliver_ = retrier_->Wrap(
       [&](const Delivery& delivery) {
@@ -25,27 +19,27 @@ TEST_F(HandlerCalls, StartsNothingOnAThreadAfterTheChannelCloses) {
       threads);
   Deliver();
   Deliver();
-  ASSERT_THAT(threads->works, SizeIs(2));
+  ASSERT_EQ(threads->size(), 2U);
   EXPECT_EQ(retrier_->handling(), 2U);
-  std::move(threads->works[0])();
+  threads->RunOne();
   ASSERT_THAT(handled, SizeIs(1));
   EXPECT_FALSE(handled[0].abandoned());
   retrier_->Abandon();
   EXPECT_TRUE(handled[0].abandoned());
   EXPECT_EQ(retrier_->handling(), 0U);
-  std::move(threads->works[1])();
+  threads->RunOne();
   EXPECT_THAT(handled, SizeIs(1));
   time_.RunReady();
   EXPECT_THAT(broker_.acked, IsEmpty());
   Deliver();
-  std::move(threads->works[2])();
+  threads->RunOne();
   ASSERT_THAT(handled, SizeIs(2));
   EXPECT_FALSE(handled[1].abandoned());
 }
 
 TEST_F(HandlerCalls, FreesDeliveriesWhoseChannelIsClosed) {
   MakeRetrier({.queue = "orders"});
-  const auto threads = std::make_shared<HandExecutor>();
+  const auto threads = std::make_shared<testing::WaitingExecutor>();
   deliver_ = retrier_->Wrap([](const Delivery&) { return Outcome::Ok(); }, threads);
   auto message = MakeMessage();
   const std::weak_ptr<amqp::Message> kept = message;
@@ -62,23 +56,6 @@ TEST_F(HandlerCalls, ReportsAnExceptionOfAnAsynchronousHandler) {
   Deliver();
   time_.RunReady();
   EXPECT_THAT(std::string(events_.Last(EventKind::kFailed)->error), HasSubstr("out of paper"));
-}
-
-TEST_F(HandlerCalls, AnAsynchronousHandlerMaySettleAtAnyTime) {
-  std::vector<Settlement> settlements;
-  Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
-          settlements.push_back(std::move(settlement));
-        }));
-  Deliver();
-  Deliver();
-  time_.Advance(absl::Minutes(1));
-  EXPECT_EQ(retrier_->open(), 2U);
-  std::move(settlements[1]).Settle(Outcome::Ok());
-  time_.RunReady();
-  EXPECT_THAT(broker_.acked, ElementsAre(2));
-  settlements.clear();  // dropped unsettled: retried
-  time_.RunReady();
-  EXPECT_EQ(LastPublish().exchange, "retry.1000");
 }
 
 TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {

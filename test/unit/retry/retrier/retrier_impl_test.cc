@@ -1,24 +1,10 @@
 #include "retry/retrier/retrier_impl.h"
 
 #include "support/test.h"
+#include "support/waiting_executor.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq::retrier_impl_test {
-
-// Threads that run their work when the test starts it.
-class LaterExecutor final : public Executor {
- public:
-  void Post(Work work) override { work_.push_back(std::move(work)); }
-  void RunOne() {
-    Work work = std::move(work_.front());
-    work_.erase(work_.begin());
-    std::move(work)();
-  }
-  std::size_t size() const { return work_.size(); }
-
- private:
-  std::vector<Work> work_;
-};
 
 class RetrierImplTest : public RetrierTest {
  protected:
@@ -67,7 +53,7 @@ TEST_F(RetrierImplTest, RequeuesADeliveryWhenTheRestOfItsDelayIsOver) {
 }
 
 TEST_F(RetrierImplTest, RequeuesDeliveriesThatNoThreadHasBegun) {
-  const auto threads = std::make_shared<LaterExecutor>();
+  const auto threads = std::make_shared<testing::WaitingExecutor>();
   int calls = 0;
   Make();
   deliver_ = retrier_->Wrap(Handler([&](const Delivery&) {
@@ -80,14 +66,14 @@ TEST_F(RetrierImplTest, RequeuesDeliveriesThatNoThreadHasBegun) {
   retrier_->impl().StopHandling();
   retrier_->impl().RequeueUnbegun();
   EXPECT_THAT(broker_.requeued, ElementsAre(2, 3));
-  while (threads->size() > 0) threads->RunOne();
+  threads->RunAll();
   time_.RunReady();
   EXPECT_EQ(calls, 1);
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
 TEST_F(RetrierImplTest, MayBeDestroyedWhileItRequeues) {
-  const auto threads = std::make_shared<LaterExecutor>();
+  const auto threads = std::make_shared<testing::WaitingExecutor>();
   class Destroyer final : public Observer {
    public:
     void OnEvent(const Event& event) override {

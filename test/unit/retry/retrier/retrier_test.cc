@@ -121,18 +121,6 @@ TEST_F(RetrierTest, AForgedRestOfADelayIsForwardedToTheQueueItself) {
   EXPECT_EQ(LastPublish().routing_key, "orders");
 }
 
-TEST_F(RetrierTest, ReportsWhenItIsIdle) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  bool idle = false;
-  retrier_->WhenIdle([&idle] { idle = true; });
-  time_.RunReady();
-  EXPECT_FALSE(idle);
-  LastPublish().Confirm();
-  time_.RunReady();
-  EXPECT_TRUE(idle);
-}
-
 TEST_F(RetrierTest, UsesOneIdForAllCopies) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver();

@@ -21,17 +21,6 @@ class ReturnedDeliveries : public RetrierTest {
   int calls_ = 0;
 };
 
-TEST_F(ReturnedDeliveries, AreNotCountedIfTheHandlerRequeuesThem) {
-  broker_.version = "4.3.6";
-  Start({.queue = "orders", .retry = {.max_attempts = 1}},
-        Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  Deliver();
-  EXPECT_THAT(broker_.requeued, ElementsAre(1));
-  EXPECT_THAT(broker_.publishes, IsEmpty());
-  EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
-  EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
-}
-
 TEST_F(ReturnedDeliveries, AreCopiedIfABrokerBefore4_3WouldCountTheRequeue) {
   StartRequeuing();
   Redeliver(2, testing::Copied({{"x-retry-count", std::int64_t{3}}}));
@@ -246,22 +235,6 @@ TEST_F(ConsumerTimeouts, CountsNothingIfTheBrokerFailedOnAnotherMessage) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(ConsumerTimeouts, AddsTimeoutsToTheCountOfTheBroker) {
-  StartWithTimeouts(/*max_attempts=*/3);
-  DeliverAgain(2, 2);
-  EXPECT_THAT(attempts_, ElementsAre(2));
-  TimeOut();
-  DeliverAgain(3, 2);
-  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
-}
-
-TEST_F(ConsumerTimeouts, DoesNotCountRequeuedMessages) {
-  StartWithTimeouts(/*max_attempts=*/1);
-  for (std::int64_t i = 0; i < 5; ++i) DeliverAgain(i);
-  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0, 0, 0));
-  EXPECT_THAT(broker_.publishes, IsEmpty());
-}
-
 TEST_F(ConsumerTimeouts, DoesNotCountALostConnectionTwice) {
   StartWithTimeouts();
   DeliverAgain(0);
@@ -290,17 +263,6 @@ TEST_F(ConsumerTimeouts, DoesNotCountMessagesDeliveredMuchLaterThanTheTimedOutOn
   EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
   DeliverAgain(1, 0, "old");
   EXPECT_THAT(attempts_, SizeIs(3));
-  EXPECT_THAT(broker_.publishes, SizeIs(1));
-}
-
-TEST_F(ConsumerTimeouts, DoesNotMistakeAnotherMessageForTheTimedOutOne) {
-  StartWithTimeouts();
-  DeliverAgain(1, 0, "one");
-  TimeOut();
-  DeliverAgain(1, 0, "two");
-  DeliverAgain(1, 0, "one");  // an equal message: the timed-out one has returned twice by now
-  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
-  DeliverAgain(2, 0, "one");
   EXPECT_THAT(broker_.publishes, SizeIs(1));
 }
 
@@ -442,6 +404,47 @@ TEST_F(ReturnedDeliveries, AreParkedIfTheBrokerRefusesToMoveThem) {
   LastPublish().Confirm();
   EXPECT_THAT(broker_.acked, ElementsAre(1));
   EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
+}
+
+class SnoozedDeliveries : public RetrierTest {
+ protected:
+  void StartSnoozing(RetrierOptions options) {
+    Start(std::move(options),
+          Handler([](const Delivery&) { return Outcome::Snooze(absl::Seconds(5), "later"); }));
+  }
+
+  const amqp::Value* Header(std::string_view name) { return LastPublish().headers.Find(name); }
+};
+
+TEST_F(SnoozedDeliveries, ReturnAfterTheirDelayUncounted) {
+  StartSnoozing({.queue = "orders", .retry = {.max_attempts = 1}});
+  Deliver({.exchange = "shop", .routing_key = "order.placed"});
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_EQ(LastPublish().exchange.rfind("retry.", 0), 0U);
+  EXPECT_EQ(*Header(kRetryCountHeader), amqp::Value(std::int64_t{0}));
+  EXPECT_EQ(*Header(kRetryQueueHeader), amqp::Value("orders"));
+  EXPECT_EQ(*Header(kRetryExchangeHeader), amqp::Value("shop"));
+  EXPECT_EQ(*Header(kRetryDelayHeader), amqp::Value(std::int64_t{5'000}));
+  EXPECT_NE(Header(kRetryNotBeforeHeader), nullptr);
+  EXPECT_EQ(Header(kRetryFirstFailureHeader), nullptr);
+  EXPECT_EQ(Header(kRetryErrorHeader), nullptr);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
+  ASSERT_EQ(events_.Count(EventKind::kSnoozed), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kSnoozed)->error, "later");
+  EXPECT_EQ(events_.Last(EventKind::kSnoozed)->delay, absl::Seconds(5));
+}
+
+TEST_F(SnoozedDeliveries, KeepTheRedeliveriesThatTheirQueueHasCounted) {
+  StartSnoozing({.queue = "orders"});
+  Redeliver(2, testing::Copied({{"x-retry-count", std::int64_t{3}}}));
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(*Header(kRetryCountHeader), amqp::Value(std::int64_t{5}));
+  EXPECT_EQ(Header("x-delivery-count"), nullptr);
 }
 
 }  // namespace retryq::returned_deliveries_test
