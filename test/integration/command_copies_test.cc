@@ -1,5 +1,6 @@
 // The properties of a message after each path on which retryq publishes it again.
 
+#include "absl/strings/str_split.h"
 #include "base/broker_version.h"
 #include "facts/raw_connection.h"
 #include "integration/messages_run.h"
@@ -260,39 +261,14 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
   }
 
   static std::vector<std::string> DelayedSend() {
-    return {"send",
-            "--queue",
-            "orders",
-            "--delay",
-            "10m",
-            "--transient",
-            "--priority",
-            "7",
-            "--correlation-id",
-            "c-1",
-            "--message-id",
-            "m-1",
-            "--timestamp",
-            "1700000000",
-            "--type",
-            "order.placed",
-            "--header",
-            "tenant=blue",
-            "--header",
-            "x-retry-policy=gold",
-            "--header",
-            "x-retry-count=twice",
-            "--header",
-            "x-first-death-queue=orders",
-            "--header-json",
-            "x-delivery-count=9",
-            "--header-json",
-            "x-acquired-count=9",
-            "--header-json",
-            "CC=[\"copied\"]",
-            "--header-json",
-            R"(x-death=[{"queue":"orders","reason":"expired"}])",
-            "body"};
+    return absl::StrSplit(
+        "send --queue orders --delay 10m --transient --priority 7 --correlation-id c-1 "
+        "--message-id m-1 --timestamp 1700000000 --type order.placed --header tenant=blue "
+        "--header x-retry-policy=gold --header x-retry-count=twice "
+        "--header x-first-death-queue=orders --header-json x-delivery-count=9 "
+        "--header-json x-acquired-count=9 --header-json CC=[\"copied\"] "
+        "--header-json x-death=[{\"queue\":\"orders\",\"reason\":\"expired\"}] body",
+        ' ');
   }
 
   bool fills_the_frame_ = false;

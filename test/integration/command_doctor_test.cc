@@ -132,21 +132,6 @@ TEST_F(CommandDoctor, ChecksTheWorkExchangeAndItsBinding) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-TEST_F(CommandDoctor, ChecksTheDeadLetterExchangeOfTheWorkQueue) {
-  peer_.DeclareQueue("with-dlx", {{"x-dead-letter-exchange", "dlx"}});
-  const Diagnosis missing = Doctor({"--queue", "with-dlx"});
-  EXPECT_EQ(missing.code, 69) << missing.story;
-  EXPECT_THAT(missing.Finding("work queue"),
-              HasSubstr("dead-letter exchange 'dlx' does not exist"));
-  peer_.DeclareExchange("dlx", "fanout");
-  const Diagnosis nowhere = Doctor({"--queue", "with-dlx"});
-  EXPECT_EQ(nowhere.code, 69) << nowhere.story;
-  EXPECT_THAT(nowhere.Finding("work queue"), HasSubstr("'dlx' routes to no queue"));
-  peer_.DeclareQueue("dead letters");
-  peer_.Bind("dead letters", "dlx", "");
-  EXPECT_EQ(Doctor({"--queue", "with-dlx"}).code, 0);
-}
-
 TEST_F(CommandDoctor, ReportsPoliciesThatOverrideDelayQueues) {
   SetPolicy("policies", "^orders", {{"message-ttl", 500}});
   const Diagnosis elsewhere = Doctor({});
@@ -171,22 +156,6 @@ TEST_F(CommandDoctor, ReportsPoliciesThatOverrideDelayQueues) {
   const Diagnosis quiet = Doctor({});
   EXPECT_EQ(quiet.code, 0) << quiet.story;
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
-}
-
-TEST_F(CommandDoctor, ReportsPoliciesThatRouteMessagesElsewhere) {
-  // The dead-letter exchange in the arguments of the delay queues takes precedence.
-  SetPolicy("policies", "^retry[.]", Json::object({{"dead-letter-exchange", "amq.fanout"}}));
-  const Diagnosis exchange = Doctor({});
-  EXPECT_EQ(exchange.code, 0) << exchange.story;
-  EXPECT_EQ(exchange.Result("policies"), "ok");
-
-  for (const char* type : {"classic", "quorum"}) {
-    SetPolicy("policies", "^retry[.]", Json::object({{"dead-letter-routing-key", "dead"}}));
-    const Diagnosis key = Doctor({"--queue-type", type});
-    EXPECT_EQ(key.code, 69) << key.story;
-    EXPECT_THAT(key.Finding("policies"),
-                HasSubstr("applies to delay queues and sets dead-letter-routing-key 'dead'"));
-  }
 }
 
 TEST_F(CommandDoctor, ChecksTheLeaseWithTheBroker) {

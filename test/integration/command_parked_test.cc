@@ -102,15 +102,6 @@ TEST_P(CommandParked, ShowsMoreColumns) {
   EXPECT_EQ(JsonLines(Parked("list", json).out).at(0).at("columns"), expected);
 }
 
-TEST_P(CommandParked, ListsEachOfManyMessagesOnce) {
-  constexpr int kCount = 5000;  // more than one consumer gets
-  ParkMany(kCount);
-  const std::vector<std::string> ids = Listed({});
-  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kCount));
-  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), static_cast<std::size_t>(kCount));
-  EXPECT_TRUE(Holds("orders.parked", kCount));
-}
-
 TEST_P(CommandParked, ShowsOneCompleteMessage) {
   amqp::Table headers = ParkedPast("m-2", "UNAVAILABLE: no answer");
   headers.Set("customer", std::int32_t{7});

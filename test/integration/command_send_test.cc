@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_split.h"
 #include "integration/command_run.h"
 #include "support/test.h"
 
@@ -141,32 +142,14 @@ TEST_F(CommandSend, RefusesADelayForAnExchangeWhosePolicyLeadsToNoQueue) {
 }
 
 TEST_F(CommandSend, SendsAllProperties) {
-  const End end = Send({"--queue",
-                        "orders",
-                        "--content-encoding",
-                        "gzip",
-                        "--correlation-id",
-                        "c-1",
-                        "--reply-to",
-                        "answers",
-                        "--type",
-                        "order",
-                        "--app-id",
-                        "shop",
-                        "--user-id",
-                        "guest",
-                        "--priority",
-                        "3",
-                        "--expiration",
-                        "1h",
-                        "--timestamp",
-                        "1700000000",
-                        "--transient",
-                        "--header-json",
-                        "n=7",
-                        "--header-json",
-                        "b=true",
-                        "an order"});
+  std::vector<std::string> arguments = absl::StrSplit(
+      "--queue orders --content-encoding gzip --correlation-id c-1 --reply-to answers --type order "
+      "--app-id shop --user-id guest --priority 3 --expiration 1h --timestamp 1700000000 "
+      "--transient "
+      "--header-json n=7 --header-json b=true",
+      ' ');
+  arguments.emplace_back("an order");
+  const End end = Send(arguments);
   ASSERT_EQ(end.code, 0) << end.err;
   const amqp::MessagePtr message = peer_.Get("orders");
   ASSERT_NE(message, nullptr);

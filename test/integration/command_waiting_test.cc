@@ -224,24 +224,6 @@ TEST_P(CommandWaiting, ReleasesAnUnchangedCopyWithoutItsDelayHeaders) {
   }
 }
 
-TEST_P(CommandWaiting, ReleasesOnlyMatchingMessages) {
-  DeclareDelayQueue();
-  Wait("1", {.error = "paper"});
-  Wait("2", {.error = "timeout"});
-  Wait("3", {.error = "timeout"});
-  const End dry = Waiting("release", {"--error", "timeout", "--dry-run"});
-  EXPECT_EQ(dry.code, 0) << dry.err;
-  EXPECT_THAT(dry.out, AllOf(HasSubstr("timeout\n"), Not(HasSubstr("paper")),
-                             HasSubstr("would release 2 of 3 messages that wait for orders\n")));
-  EXPECT_EQ(peer_.Count("orders"), 0U);
-  EXPECT_EQ(Waiting("release", {"--error", "timeout", "--limit", "1"}).code, 0);
-  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"2", 1}}));
-  const End json = Waiting("release", {"--error", "timeout", "--json"});
-  EXPECT_EQ(JsonLines(json.out).at(0).at("id"), "3");
-  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"3", 1}}));
-  EXPECT_TRUE(Holds(DelayQueue(), 1));
-}
-
 TEST_P(CommandWaiting, IgnoresMessagesOfOtherQueues) {
   if (!IsShared()) GTEST_SKIP() << "each work queue has its own";
   peer_.DeclareQueue("invoices");

@@ -189,13 +189,6 @@ TEST_F(ConnectionTls, ReportsHostsThatOpensslRefuses) {
   EXPECT_TRUE(TlsClient::Create(context, "rabbit").ok());
 }
 
-TEST_F(ConnectionTls, PresentsItsCertificate) {
-  SSL_CTX* const server = Serve(Identity({}, authority_));
-  DemandClientCertificate(server, authority_);
-  UseCertificate(Identity({.common_name = "worker"}, authority_));
-  Open();
-}
-
 TEST_F(ConnectionTls, LogsInWithItsCertificateIfConfigured) {
   SSL_CTX* const server = Serve(Identity({}, authority_));
   DemandClientCertificate(server, authority_);
