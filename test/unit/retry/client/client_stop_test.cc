@@ -94,6 +94,18 @@ TEST_F(ClientStopTest, WaitsLongerForPublishedCopies) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
+TEST_F(ClientStopTest, WaitsForAHandlerWithoutALimit) {
+  ConsumeOpen();
+  Deliver();
+  Drain();
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(drained_, IsEmpty());
+  std::move(*open_).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(drained_, ElementsAre(true));
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
 // 1 274 channels a second, once.
 TEST_F(ClientStopTest, RetriesAnUnavailableQueueWithPausesAndReportsIt) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::UnavailableError("541 DOWN"); };
@@ -394,6 +406,17 @@ class LoopStopTest : public ::testing::Test {
   absl::StatusOr<Consumer> consumer_ = absl::UnknownError("none yet");
   std::vector<absl::Status> answers_;
 };
+
+TEST_F(LoopStopTest, AnswersUnconfirmedPublishesAfterThreeSeconds) {
+  Deliver();
+  ASSERT_EQ(broker_.open().size(), 1U);
+  BeginStop();
+  Pass(absl::Seconds(2.9));
+  EXPECT_THAT(answers_, IsEmpty());
+  EXPECT_FALSE(broker_.closed);
+  Pass(absl::Seconds(0.1));
+  ExpectStopped();
+}
 
 // The broker does not reply. The consumer waits for the reply to its cancel, and nine seconds
 // longer if copies could become duplicates. An abandoned publish cannot become one.

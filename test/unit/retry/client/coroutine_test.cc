@@ -83,6 +83,16 @@ class CoroutineTest : public testing::SimulatedTest {
   Consumer consumer_;
 };
 
+TEST_F(CoroutineTest, SettlesWithItsReturnedOutcome) {
+  Consume([](Delivery order) -> Task<Outcome> {
+    EXPECT_EQ(order.body(), "paper");
+    co_return absl::OkStatus();
+  });
+  Publish();
+  EXPECT_EQ(rabbit_.Count("orders"), 0U);
+  EXPECT_THAT(LastErrors(), ElementsAre());
+}
+
 TEST_F(CoroutineTest, AnExceptionRetries) {
   Consume([](const Delivery&) -> Task<Outcome> {
     throw std::runtime_error("no ink");
@@ -90,6 +100,17 @@ TEST_F(CoroutineTest, AnExceptionRetries) {
   });
   Publish();
   EXPECT_THAT(LastErrors(), ElementsAre("the handler threw: no ink"));
+}
+
+TEST_F(CoroutineTest, WaitsForADelay) {
+  Consume([this](const Delivery&) -> Task<Outcome> {
+    co_await Delay(time_, absl::Seconds(10));
+    co_return absl::OkStatus();
+  });
+  Publish();
+  EXPECT_EQ(rabbit_.Count("orders"), 1U);
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
 Task<std::string> Slow(Timers& timers, std::string text) {

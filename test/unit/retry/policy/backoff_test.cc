@@ -29,6 +29,13 @@ TEST(BackoffDelay, StaysFixedWithFactorOne) {
   EXPECT_EQ(BackoffDelay(options, kForever), absl::Milliseconds(250));
 }
 
+TEST(BackoffDelay, IsExactForDyadicFactorsAndRoundsUp) {
+  EXPECT_THAT(DelaysInMs({.base = absl::Milliseconds(1), .factor = 1.5}, 8),
+              ElementsAre(1, 2, 3, 4, 6, 8, 12, 18));
+  EXPECT_THAT(DelaysInMs({.base = absl::Milliseconds(1000), .factor = 1.25}, 7),
+              ElementsAre(1000, 1250, 1563, 1954, 2442, 3052, 3815));
+}
+
 TEST(BackoffDelay, ReadsDecimalFactorsAsWritten) {
   EXPECT_THAT(DelaysInMs({.factor = 1.1}, 5), ElementsAre(1000, 1100, 1210, 1331, 1465));
   EXPECT_THAT(DelaysInMs({.factor = 1.2}, 5), ElementsAre(1000, 1200, 1440, 1728, 2074));

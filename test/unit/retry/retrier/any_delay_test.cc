@@ -227,6 +227,21 @@ class Published : public AnyDelay {
   std::vector<absl::Status> answers_;
 };
 
+TEST_F(Published, ExactlyIsHandledAtItsDueTime) {
+  SimulatedProcess& process = Consume(Handles());
+  DelayedPublisher publisher(*process.client);
+  const absl::Time begun = time_.Now();
+  publisher.PublishAfter(ToWork(), kOdd, Answer());
+  time_.Advance(absl::Minutes(2));
+  EXPECT_THAT(answers_, ElementsAre(absl::OkStatus()));
+  ASSERT_THAT(calls_, SizeIs(1));
+  EXPECT_EQ(calls_[0].attempt, 0U);
+  EXPECT_GE(calls_[0].at - begun, kOdd);
+  EXPECT_LE(calls_[0].at - begun, kOdd + absl::Milliseconds(40));
+  EXPECT_GT(process.events.Count(EventKind::kForwarded), 1U);
+  ExpectNothingLeft();
+}
+
 TEST_F(Published, AtATimeIsHandledThenRegardlessOfTheTimeToConnect) {
   SimulatedProcess& process = Consume(Handles());
   rabbit_.ShutDown();

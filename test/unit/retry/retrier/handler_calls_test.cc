@@ -58,6 +58,23 @@ TEST_F(HandlerCalls, ReportsAnExceptionOfAnAsynchronousHandler) {
   EXPECT_THAT(std::string(events_.Last(EventKind::kFailed)->error), HasSubstr("out of paper"));
 }
 
+TEST_F(HandlerCalls, AnAsynchronousHandlerMaySettleAtAnyTime) {
+  std::vector<Settlement> settlements;
+  Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
+          settlements.push_back(std::move(settlement));
+        }));
+  Deliver();
+  Deliver();
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(retrier_->open(), 2U);
+  std::move(settlements[1]).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, ElementsAre(2));
+  settlements.clear();  // dropped unsettled: retried
+  time_.RunReady();
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+}
+
 TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {
   std::vector<Settlement> settlements;
   Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
