@@ -102,7 +102,7 @@ void RightsCheck::Finish() {
 }
 
 std::string_view NameOf(ReturnTrouble::Kind kind) {
-  constexpr std::string_view kNames[] = {"gone", "full", "undelivered"};
+  constexpr std::string_view kNames[] = {"gone", "full", "redirected", "undelivered"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -117,6 +117,14 @@ std::optional<std::string> WhyFull(const Json& queue) {
   return std::nullopt;
 }
 
+std::string WhyRedirected(const Json& delay_queue, const std::string& name) {
+  const auto key =
+      TextOf(FieldOf(delay_queue, "effective_policy_definition"), "dead-letter-routing-key");
+  if (!key) return "";
+  return absl::StrCat("a policy sets dead-letter-routing-key ", InQuotes(*key), " on the queue ",
+                      InQuotes(name));
+}
+
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
                                        const std::string& queue) {
   ReturnTrouble trouble = {.kind = {}, .why = {}, .undelivered = now.undelivered};
@@ -129,6 +137,11 @@ std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState
     trouble.why = absl::StrCat("the queue ", InQuotes(queue), " is full (", *now.full, "); ",
                                WhatBecomesOfCopies(now.undelivered),
                                "; raise its limit, or start more workers");
+  } else if (!now.redirected.empty()) {
+    trouble.kind = ReturnTrouble::Kind::kRedirected;
+    trouble.why = absl::StrCat(now.redirected, ": its copies do not return to ", InQuotes(queue),
+                               "; those of a classic queue are lost; retryq doctor prints the "
+                               "command that excludes delay queues from the policy");
   } else if (now.undelivered > 0 && before.undelivered > 0) {
     trouble.kind = ReturnTrouble::Kind::kUndelivered;
     trouble.why =
@@ -198,6 +211,7 @@ absl::StatusOr<ReturnState> ReturnWatch::Look(const ManagementApi::Fetch& get,
     const auto delay_queue = get(UrlPath({"queues", options_.vhost, name}));
     if (absl::IsNotFound(delay_queue.status())) continue;  // it is gone
     if (!delay_queue.ok()) return delay_queue.status();
+    if (state.redirected.empty()) state.redirected = WhyRedirected(delay_queue->json, name);
     state.undelivered +=
         std::max<std::int64_t>(0, IntegerOf(delay_queue->json, "messages_dlx").value_or(0));
   }

@@ -59,7 +59,7 @@ class RightsCheck final : private amqp::ConnectionListener, private amqp::Channe
 
 // Why copies whose delay is over cannot return to their work queue.
 struct ReturnTrouble {
-  enum class Kind { kGone, kFull, kUndelivered };
+  enum class Kind { kGone, kFull, kRedirected, kUndelivered };
   Kind kind;
   std::string why;  // a sentence, with the remedy
   // The number of due copies that the broker keeps because it cannot deliver them. Only quorum
@@ -67,7 +67,7 @@ struct ReturnTrouble {
   std::int64_t undelivered = 0;
 };
 
-// "gone", "full", "undelivered"
+// "gone", "full", "redirected", "undelivered"
 std::string_view NameOf(ReturnTrouble::Kind kind);
 
 // The state of a work queue and of the delay queues whose messages return to it, from the
@@ -75,6 +75,7 @@ std::string_view NameOf(ReturnTrouble::Kind kind);
 struct ReturnState {
   bool exists = true;               // the work queue
   std::optional<std::string> full;  // why it refuses messages now
+  std::string redirected;           // why copies from a delay queue do not reach it
   std::int64_t undelivered = 0;     // in the delay queues
 };
 
@@ -82,6 +83,10 @@ struct ReturnState {
 // reached and its overflow is reject-publish. Returns nullopt if it accepts them. Figures are up to
 // five seconds old.
 std::optional<std::string> WhyFull(const nlohmann::json& queue);
+
+// Returns the setting of a policy by which the copies of a delay queue, as the management API
+// describes it, go elsewhere (F29); empty if there is none.
+std::string WhyRedirected(const nlohmann::json& delay_queue, const std::string& name);
 
 // Returns the problem with a queue, if any. Each copy is undelivered for a moment, so undelivered
 // copies are a problem only if the previous check also found some.

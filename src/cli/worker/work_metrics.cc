@@ -101,7 +101,7 @@ void WorkMetrics::OnEvent(const Event& event) {
 
 void WorkMetrics::OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble) {
   using Kind = ReturnTrouble::Kind;
-  for (const Kind kind : {Kind::kGone, Kind::kFull, Kind::kUndelivered}) {
+  for (const Kind kind : {Kind::kGone, Kind::kFull, Kind::kRedirected, Kind::kUndelivered}) {
     returns_blocked_.Add({{"queue", queue}, {"reason", std::string(NameOf(kind))}})
         .Set(trouble && trouble->kind == kind ? 1 : 0);
   }

@@ -50,6 +50,14 @@ TEST(TroubleIn, ReportsAMissingOrFullQueue) {
   EXPECT_EQ(KindOf({}), std::nullopt);
 }
 
+TEST(TroubleIn, ReportsAPolicyThatLetsCopiesGoElsewhere) {
+  const std::string why =
+      WhyRedirected(Queue({}, {{"dead-letter-routing-key", "x"}}, 1), "retry.1");
+  EXPECT_THAT(why, AllOf(HasSubstr("'x'"), HasSubstr("'retry.1'")));
+  EXPECT_EQ(WhyRedirected(Queue({}, {{"dead-letter-exchange", "x"}}, 1), "retry.1"), "");
+  EXPECT_EQ(KindOf({.redirected = why}), Kind::kRedirected);
+}
+
 TEST(TroubleIn, ReportsOnlyMessagesThatStayUndelivered) {
   EXPECT_EQ(KindOf({.undelivered = 3}), std::nullopt);
   EXPECT_EQ(KindOf({.undelivered = 3}, {.undelivered = 2}), Kind::kUndelivered);
