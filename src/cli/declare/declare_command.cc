@@ -105,7 +105,7 @@ void ReadArguments(const std::vector<std::string>& arguments, FlagReader& reader
 void AddQueueFlags(FlagParser& parser, WorkQueue* queue) {
   const auto arguments = std::make_shared<std::vector<std::string>>();
   parser.Group("Queue");
-  parser.Add("--queue", "QUEUE", &queue->name, "Declare this work queue. Required");
+  parser.AddName("--queue", "QUEUE", &queue->name, "Declare this work queue. Required");
   parser.Add("--queue-type", "classic|quorum", &queue->type,
              "Set the type of the queue. Default: classic");
   parser.Add("--argument", "NAME=VALUE", arguments.get(),

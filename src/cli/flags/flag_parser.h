@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/name_size.h"
+#include "base/utf8.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/duration.h"
 
@@ -178,12 +179,15 @@ class FlagParser {
     const auto take = [words, target](std::size_t index) { *target = words[index].second; };
     AddOneOf(flag, known, take, help, std::move(value));
   }
-  // Adds the name of an object of the broker, or another text that AMQP limits to 255 bytes.
+  // Adds the name of an object of the broker, or another text that AMQP limits to 255 bytes. The
+  // name of a QUEUE or an EXCHANGE must be UTF-8, because RabbitMQ has no others (F75).
   template <typename Target>
   void AddName(const std::string& flag, const std::string& value, Target* target,
                const std::string& help, bool may_be_empty = false) {
-    const auto convert = [target, may_be_empty](const std::string& text) -> std::string {
+    const bool is_utf8 = value == "QUEUE" || value == "EXCHANGE";
+    const auto convert = [target, may_be_empty, is_utf8](const std::string& text) -> std::string {
       if (text.size() > kMaxNameSize) return "is longer than 255 bytes";
+      if (is_utf8 && !IsUtf8(text)) return "is not UTF-8";
       if (!text.empty() || !may_be_empty) return Convert(text, target);
       *target = "";
       return "";

@@ -91,9 +91,9 @@ void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
   parser.Add("--any-delay", &options->any_delay,
              "With --definitions: add the queues for delays that COMMAND or\n"
              "retryq send sets. They are always there with --jitter");
-  parser.Add("--queue", "QUEUE", &options->queue,
-             "Set the work queue, which is part of the names of quorum delay\n"
-             "queues. With --definitions: add its parked queue");
+  parser.AddName("--queue", "QUEUE", &options->queue,
+                 "Set the work queue, which is part of the names of quorum delay\n"
+                 "queues. With --definitions: add its parked queue");
   parser.Add("--parked", "QUEUE", &options->parked_queue,
              "With --definitions: set the parked queue. Default: QUEUE.parked");
   parser.Add("--work-queue", "classic|quorum", &options->work_queue,

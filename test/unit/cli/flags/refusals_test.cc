@@ -155,6 +155,8 @@ constexpr Refusal kRefusals[] = {
     {"parked list --limit 0", "--queue is required\n--limit '0'"},
     {"parked list --queue LONG", "--queue 'nnn\n': is longer than 255 bytes"},
     {"parked list --queue q --parked LONG", "--parked 'nnn\n': is longer than 255 bytes"},
+    {"parked list --queue \xff", "--queue '\\xFF': is not UTF-8"},
+    {"doctor --queue \xff", "--queue '\\xFF': is not UTF-8"},
     {"parked list --queue q --older-than long --newer-than '' --header =x --column ''",
      "--older-than 'long'\n--newer-than ''\n--header '=x'\n--column ''"},
     {"parked list --queue q --error '' --id '' --by due --rate 1",
