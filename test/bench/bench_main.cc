@@ -14,6 +14,16 @@
 namespace retryq::bench {
 namespace {
 
+// In the order of the report.
+std::vector<Line> AllLines() {
+  std::vector<Line> all;
+  for (auto* lines : {ThroughputLines, LatenessLines, SharedDelayQueues}) {
+    std::vector<Line> more = lines();
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 constexpr int kUsage = 64;
 constexpr int kInterruptedExit = 130;
 

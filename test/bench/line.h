@@ -46,9 +46,6 @@ struct Line {
   bool has_baseline() const { return metrics.front().comparison != Comparison::kNone; }
 };
 
-// All lines, in the order of the report.
-std::vector<Line> AllLines();
-
 // The lines of one file each.
 std::vector<Line> ThroughputLines();
 std::vector<Line> LatenessLines();

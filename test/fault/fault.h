@@ -89,9 +89,6 @@ std::vector<Fault> DiskFaults();
 std::vector<Fault> IsolationFaults();
 std::vector<Fault> ClusterFaults();
 
-// All of them, in the order of the table.
-std::vector<Fault> AllFaults();
-
 }  // namespace retryq::fault
 
 #endif  // RETRYQ_TEST_FAULT_FAULT_H_

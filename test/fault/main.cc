@@ -1,5 +1,10 @@
 // The fault suite; see README.md. test/fault/run builds and runs it.
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -8,7 +13,6 @@
 #include "fault/fault.h"
 #include "fault/lanes.h"
 #include "fault/report.h"
-#include "fault/small_disk.h"
 #include "support/standard.h"
 
 namespace retryq::fault {
@@ -27,6 +31,35 @@ struct Flags {
   bool stop = false;
   absl::Duration most_late = absl::Seconds(1);
 };
+
+// In the order of the table.
+std::vector<Fault> AllFaults() {
+  std::vector<Fault> all;
+  for (auto* const part : {&NetworkFaults, &PhaseFaults, &WorkerFaults, &QueueFaults, &VhostFaults,
+                           &IsolationFaults, &BrokerFaults, &DiskFaults, &ClusterFaults}) {
+    std::vector<Fault> faults = part();
+    all.insert(all.end(), std::make_move_iterator(faults.begin()),
+               std::make_move_iterator(faults.end()));
+  }
+  return all;
+}
+
+// Creates `directory` and mounts a disk of 192 MB, in memory, there. Only this process and its
+// children see it, and it exists until the last of them has exited. Needs root. Call it before
+// there are threads.
+absl::Status MountSmallDisk(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("making ", directory));
+  }
+  if (::unshare(CLONE_NEWNS) != 0) {
+    return absl::ErrnoToStatus(errno, "a mount namespace of its own needs root");
+  }
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", directory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=192m") != 0) {
+    return absl::ErrnoToStatus(errno, "mounting a small disk needs root");
+  }
+  return absl::OkStatus();
+}
 
 int Complain(const std::string& what) {
   std::cerr << "test/fault: " << what << '\n';

@@ -20,7 +20,13 @@ class Producer final : private amqp::ConnectionListener, private amqp::ChannelLi
     int messages_a_second = 0;
   };
 
-  Producer(EventLoop& loop, amqp::ConnectionOptions options, Load load);
+  Producer(EventLoop& loop, amqp::ConnectionOptions options, Load load)
+      : loop_(loop),
+        load_(std::move(load)),
+        last_tick_(absl::Now()),
+        connection_(loop, std::move(options), this) {
+    tick_ = loop_.After(kTick, [this] { OnTick(); });
+  }
 
   // Creates no more messages, and publishes none, until it is resumed.
   void Pause() { paused_ = true; }
@@ -40,14 +46,59 @@ class Producer final : private amqp::ConnectionListener, private amqp::ChannelLi
   std::uint64_t open() const { return open_; }
 
  private:
-  void OnOpen() override;
-  void OnLost(const absl::Status& why) override;
-  void OnBlocked(bool blocked, std::string_view reason) override;
-  void OnChannelClosed(const amqp::ChannelError& why) override;
+  static constexpr absl::Duration kTick = absl::Milliseconds(20);
+  static constexpr std::size_t kAtOnce = 50;  // per tick, of the waiting messages
+  static constexpr absl::Duration kPauseAfterRefusal = absl::Milliseconds(200);
 
-  void OpenChannel();
-  void OnTick();
-  void Publish(const MessageName& name);
+  void OnOpen() override { OpenChannel(); }
+  void OnLost(const absl::Status& /*why*/) override {
+    ready_ = false;
+    blocked_ = false;
+  }
+  void OnBlocked(bool blocked, std::string_view /*reason*/) override { blocked_ = blocked; }
+  void OnChannelClosed(const amqp::ChannelError& /*why*/) override { ready_ = false; }
+
+  void OpenChannel() {
+    channel_ = connection_.OpenChannel(this);
+    channel_->ConfirmSelect([this](const absl::Status& status) { ready_ = status.ok(); });
+  }
+  void OnTick() {
+    tick_ = loop_.After(kTick, [this] { OnTick(); });
+    const absl::Time now = absl::Now();
+    // It continues to create messages while the broker is down, but does not catch up after it was
+    // itself suspended.
+    if (!paused_)
+      due_ += load_.messages_a_second *
+              absl::ToDoubleSeconds(std::min(now - last_tick_, absl::Seconds(1)));
+    last_tick_ = now;
+    for (; due_ >= 1; --due_) waiting_.push_back({.kind = load_.kind, .number = next_++});
+
+    if (!ready_ && connection_.is_open() && (channel_ == nullptr || !channel_->is_open())) {
+      OpenChannel();
+    }
+    if (paused_ || now < publishes_from_) return;
+    for (std::size_t i = std::min(waiting_.size(), kAtOnce); i > 0 && ready_ && !blocked_; --i) {
+      const MessageName name = waiting_.front();
+      waiting_.pop_front();
+      Publish(name);
+    }
+  }
+  void Publish(const MessageName& name) {
+    ++open_;
+    const std::string body = name.Text();
+    channel_->Publish(
+        {.routing_key = load_.queue,
+         .properties = {.delivery_mode = std::uint8_t{2}},
+         .body = body},
+        [this, name](const PublishResult& result) {
+          --open_;
+          if (result.outcome == PublishOutcome::kConfirmed) return;
+          // The next publish gets a new name only if this one may have arrived.
+          const bool unknown = result.outcome == PublishOutcome::kUnknown;
+          waiting_.push_back({name.kind, name.number, name.repetition + (unknown ? 1 : 0)});
+          if (!unknown) publishes_from_ = absl::Now() + kPauseAfterRefusal;
+        });
+  }
 
   EventLoop& loop_;
   Load load_;

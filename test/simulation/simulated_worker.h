@@ -25,10 +25,34 @@ class Worker : private Observer {
 
   // All must outlive it.
   Worker(testing::SimulatedTime& time, testing::SeededRandom& random,
-         testing::SimulatedRabbitMq& rabbit, Options options);
+         testing::SimulatedRabbitMq& rabbit, Options options)
+      : time_(time),
+        random_(random),
+        rabbit_(rabbit),
+        options_(std::move(options)),
+        clock_(time, options_.skew) {}
 
-  void Start();
-  void Kill();
+  void Start() {
+    Environment environment = testing::EnvironmentOf(time_, random_, this);
+    environment.clock = &clock_;
+    broker_.emplace(rabbit_);
+    broker_->SetLatency(options_.latency);
+    failed_ = false;
+    breaker_is_open_ = false;
+    client_.emplace(environment, *broker_, options_.client,
+                    [this](const absl::Status&) { failed_ = true; });
+    absl::StatusOr<Consumer> consumer = client_->Consume(
+        options_.consumer, AsyncHandler([this](Delivery delivery, Settlement settlement) {
+          OnDelivery(std::move(delivery), std::move(settlement));
+        }));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumer_.emplace(*std::move(consumer));
+  }
+  void Kill() {
+    consumer_.reset();
+    client_.reset();
+    broker_.reset();
+  }
   bool runs() const { return client_.has_value(); }
   // If an object is missing at its start, the process exits, and is started again.
   bool failed() const { return failed_; }
@@ -37,8 +61,15 @@ class Worker : private Observer {
   std::uint64_t calls_while_open() const { return calls_while_open_; }
 
  private:
-  void OnEvent(const Event& event) override;
-  void OnDelivery(Delivery delivery, Settlement settlement);
+  void OnEvent(const Event& event) override {
+    if (event.kind == EventKind::kBreakerOpened) breaker_is_open_ = true;
+    if (event.kind == EventKind::kBreakerProbing) breaker_is_open_ = false;
+    if (options_.observer != nullptr) options_.observer->OnEvent(event);
+  }
+  void OnDelivery(Delivery delivery, Settlement settlement) {
+    if (breaker_is_open_) ++calls_while_open_;
+    options_.handler(std::move(delivery), std::move(settlement));
+  }
 
   testing::SimulatedTime& time_;
   testing::SeededRandom& random_;
