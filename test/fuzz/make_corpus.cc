@@ -12,9 +12,7 @@
 #include "amqp/codec/method_codec.h"
 #include "amqp/codec/properties_codec.h"
 #include "retryq/amqp/table.h"
-#include "unit/amqp/hostile/channel_violations.h"
-#include "unit/amqp/hostile/connection_violations.h"
-#include "unit/amqp/hostile/content_violations.h"
+#include "unit/amqp/hostile/open_violations.h"
 
 // Writes the initial inputs of the fuzzers, one directory per target: usage make_corpus DIRECTORY
 using namespace retryq::amqp;  // NOLINT(google-build-using-namespace)

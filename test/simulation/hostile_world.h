@@ -13,9 +13,7 @@
 #include "support/test.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/hex.h"
-#include "unit/amqp/hostile/channel_violations.h"
-#include "unit/amqp/hostile/connection_violations.h"
-#include "unit/amqp/hostile/content_violations.h"
+#include "unit/amqp/hostile/open_violations.h"
 
 namespace retryq::simulation {
 

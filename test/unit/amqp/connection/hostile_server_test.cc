@@ -6,10 +6,8 @@
 #include "support/test.h"
 #include "unit/amqp/codec/allocated_bytes.h"
 #include "unit/amqp/fake_server.h"
-#include "unit/amqp/hostile/channel_violations.h"
-#include "unit/amqp/hostile/connection_violations.h"
-#include "unit/amqp/hostile/content_violations.h"
 #include "unit/amqp/hostile/handshake_violations.h"
+#include "unit/amqp/hostile/open_violations.h"
 #include "unit/amqp/run_until.h"
 
 // What a server can do to a client. Whatever it is, the client neither crashes nor hangs nor grows,
