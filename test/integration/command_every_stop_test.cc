@@ -1,9 +1,6 @@
 // SIGTERM in every state of a worker, and the time until it has exited. Only a running handler may
 // use the grace period. test/bench/run stops prints the times.
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +14,7 @@
 #include "integration/command_run.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/client.h"
+#include "support/loopback_listener.h"
 #include "support/own_broker.h"
 #include "support/proxy.h"
 #include "support/test.h"
@@ -29,37 +27,9 @@ constexpr absl::Duration kLongest = absl::Seconds(23);
 // If there is nothing to wait for.
 constexpr absl::Duration kAtOnce = absl::Seconds(5);
 
-// A listening socket that accepts connections or not, and never sends anything.
-class SilentServer {
- public:
-  SilentServer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-    listen(fd_, 16);
-    socklen_t size = sizeof(address);
-    getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentServer() { close(fd_); }
-  SilentServer(const SilentServer&) = delete;
-  SilentServer& operator=(const SilentServer&) = delete;
-
-  std::uint16_t port() const { return port_; }
-
- private:
-  const int fd_;
-  std::uint16_t port_ = 0;
-};
-
-void Connect(std::uint16_t port, std::vector<int>* sockets) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  sockets->push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(connect(sockets->back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+// Never accepts a connection while the loop does not run.
+std::unique_ptr<LoopbackListener> SilentServer(EventLoop& loop) {
+  return std::make_unique<LoopbackListener>(loop, [](int socket) { close(socket); });
 }
 
 // For the table.
@@ -163,8 +133,8 @@ class CommandEveryStop : public CommandTest {
 };
 
 TEST_F(CommandEveryStop, WhileNothingListensOnThePort) {
-  std::uint16_t port = 0;
-  { port = SilentServer().port(); }
+  EventLoop loop;
+  const std::uint16_t port = SilentServer(loop)->port();
   CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", port));
   ASSERT_TRUE(run.Says("disconnected"));
   Stop(run, "not connected: nothing listens there", kAtOnce);
@@ -178,8 +148,9 @@ TEST_F(CommandEveryStop, WhileItConnectsToADeadAddress) {
 }
 
 TEST_F(CommandEveryStop, WhileTheServerSendsNothing) {
-  const SilentServer server;
-  CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", server.port()));
+  EventLoop loop;
+  const auto server = SilentServer(loop);
+  CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", server->port()));
   ASSERT_TRUE(run.Says("serving_metrics"));
   Stop(run, "not connected: the server does not answer", kAtOnce);
 }
@@ -276,7 +247,9 @@ TEST_F(CommandEveryStop, WhileMetricsConnectionsAreOpen) {
   const std::string url = run.events("serving_metrics").front().at("url");
   const std::string digits = url.substr(url.find(':', 5) + 1);
   std::vector<int> sockets;
-  for (int i = 0; i < 10; ++i) Connect(static_cast<std::uint16_t>(std::stoi(digits)), &sockets);
+  for (int i = 0; i < 10; ++i) {
+    sockets.push_back(ConnectTo(static_cast<std::uint16_t>(std::stoi(digits))));
+  }
   Stop(run, "10 open connections to its metrics", kAtOnce);
   for (const int fd : sockets) close(fd);
 }

@@ -1,15 +1,13 @@
 // `retryq work --metrics`: what a scraper and an operator see. test/monitoring
 // asks a real Prometheus.
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "command_run.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/loopback_listener.h"
 #include "support/test.h"
 
 namespace retryq::testing::command_metrics_test {
@@ -20,15 +18,10 @@ class CommandMetrics : public CommandTest {
   static std::string Get(const CommandRun& run, const std::string& path) {
     const std::string url = run.events("serving_metrics").at(0).at("url");
     const int port = std::stoi(url.substr(url.rfind(':') + 1));
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int socket = ConnectTo(static_cast<std::uint16_t>(port));
     std::string answer;
     const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
-        ::write(socket, request.data(), request.size()) > 0) {
+    if (::write(socket, request.data(), request.size()) > 0) {
       std::array<char, 4096> piece;
       for (ssize_t size = 0; (size = ::read(socket, piece.data(), piece.size())) > 0;) {
         answer.append(piece.data(), static_cast<std::size_t>(size));

@@ -1,13 +1,10 @@
 #include "support/canned_server.h"
 
-#include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <stdexcept>
 #include <utility>
 
 namespace retryq::testing {
@@ -55,23 +52,9 @@ class CannedServer::Peer {
 };
 
 CannedServer::CannedServer(EventLoop& loop, std::string answer, SSL_CTX* tls)
-    : loop_(loop), answer_(std::move(answer)), tls_(tls), listener_(nullptr, &evconnlistener_free) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const auto on_accept = [](evconnlistener*, evutil_socket_t socket, sockaddr*, int, void* arg) {
-    CannedServer& server = *static_cast<CannedServer*>(arg);
-    server.peers_.push_back(std::make_unique<Peer>(server, socket));
-  };
-  listener_.reset(evconnlistener_new_bind(
-      loop.base(), on_accept, this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-      /*backlog=*/-1, reinterpret_cast<sockaddr*>(&address), sizeof address));
-  if (listener_ == nullptr) throw std::runtime_error("cannot listen on 127.0.0.1");
-  socklen_t size = sizeof address;
-  ::getsockname(evconnlistener_get_fd(listener_.get()), reinterpret_cast<sockaddr*>(&address),
-                &size);
-  port_ = ntohs(address.sin_port);
-}
+    : loop_(loop), answer_(std::move(answer)), tls_(tls), listener_(loop, [this](int socket) {
+        peers_.push_back(std::make_unique<Peer>(*this, socket));
+      }) {}
 
 CannedServer::~CannedServer() = default;
 

@@ -1,10 +1,10 @@
 #ifndef RETRYQ_TEST_SUPPORT_CANNED_SERVER_H_
 #define RETRYQ_TEST_SUPPORT_CANNED_SERVER_H_
 
-#include <event2/listener.h>
 #include <openssl/ssl.h>
 
 #include "retryq/event_loop.h"
+#include "support/loopback_listener.h"
 #include "support/test.h"
 
 namespace retryq::testing {
@@ -19,7 +19,7 @@ class CannedServer {
   CannedServer(const CannedServer&) = delete;
   CannedServer& operator=(const CannedServer&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listener_.port(); }
   const std::vector<std::string>& requests() const { return requests_; }
 
  private:
@@ -28,10 +28,9 @@ class CannedServer {
   EventLoop& loop_;
   const std::string answer_;
   SSL_CTX* const tls_;
-  std::uint16_t port_ = 0;
-  std::unique_ptr<evconnlistener, void (*)(evconnlistener*)> listener_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<std::string> requests_;
+  const LoopbackListener listener_;
 };
 
 // "HTTP/1.1 200 OK" with this body.

@@ -4,11 +4,20 @@
 #include <arpa/inet.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "retryq/event_loop.h"
 #include "support/standard.h"
 
 namespace retryq::testing {
+
+inline sockaddr_in Loopback(std::uint16_t port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
 
 // Accepts connections on a free port of the loopback interface, on its loop's thread.
 class LoopbackListener {
@@ -17,9 +26,7 @@ class LoopbackListener {
   // std::runtime_error if there is no free port.
   LoopbackListener(EventLoop& loop, std::function<void(evutil_socket_t)> accept)
       : accept_(std::move(accept)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in address = Loopback(0);
     socklen_t size = sizeof(address);
     auto* const any = reinterpret_cast<sockaddr*>(&address);
     listener_.reset(evconnlistener_new_bind(
@@ -48,6 +55,16 @@ class LoopbackListener {
   std::unique_ptr<evconnlistener, Free> listener_;
   std::uint16_t port_ = 0;
 };
+
+// A connected socket, which the caller closes. Throws std::runtime_error if nobody listens.
+inline int ConnectTo(std::uint16_t port) {
+  sockaddr_in address = Loopback(port);
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    throw std::runtime_error("nobody listens on port " + std::to_string(port));
+  }
+  return fd;
+}
 
 }  // namespace retryq::testing
 

@@ -1,8 +1,6 @@
 #include "support/proxy.h"
 
-#include <arpa/inet.h>
 #include <event2/buffer.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 
 #include <string_view>
@@ -12,14 +10,6 @@ namespace {
 
 constexpr std::size_t kProtocolHeaderSize = 8;
 constexpr std::size_t kMaxFrame = std::size_t{16} << 20;
-
-sockaddr_in Loopback(std::uint16_t port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 // Bytes leave when they are written.
 void DoNotDelay(bufferevent* end) {
@@ -59,24 +49,12 @@ bool IsAt(const Proxy::Phase& wanted, const Proxy::Phase& here) {
 }  // namespace
 
 Proxy::Proxy(EventLoop& loop, std::uint16_t broker_port, std::optional<ReadAlong> read_along)
-    : loop_(loop), broker_port_(broker_port), read_along_(read_along) {
-  sockaddr_in any = Loopback(0);
-  listener_ = evconnlistener_new_bind(
-      loop.base(),
-      [](evconnlistener*, evutil_socket_t fd, sockaddr*, int, void* self) {
-        static_cast<Proxy*>(self)->Accept(fd);
-      },
-      this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, reinterpret_cast<sockaddr*>(&any),
-      sizeof(any));
-  socklen_t size = sizeof(any);
-  getsockname(evconnlistener_get_fd(listener_), reinterpret_cast<sockaddr*>(&any), &size);
-  port_ = ntohs(any.sin_port);
-}
+    : loop_(loop),
+      broker_port_(broker_port),
+      read_along_(read_along),
+      listener_(loop, [this](int fd) { Accept(fd); }) {}
 
-Proxy::~Proxy() {
-  Cut();
-  evconnlistener_free(listener_);
-}
+Proxy::~Proxy() { Cut(); }
 
 void Proxy::Cut() {
   for (const auto& pair : pairs_) Close(*pair);

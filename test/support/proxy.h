@@ -2,10 +2,10 @@
 #define RETRYQ_TEST_SUPPORT_PROXY_H_
 
 #include <event2/bufferevent.h>
-#include <event2/listener.h>
 
 #include "amqp/codec/frame.h"
 #include "retryq/event_loop.h"
+#include "support/loopback_listener.h"
 #include "support/standard.h"
 
 namespace retryq::testing {
@@ -60,7 +60,7 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listener_.port(); }
   // Connections accepted so far.
   int accepted() const { return static_cast<int>(pairs_.size()); }
 
@@ -115,11 +115,10 @@ class Proxy {
   EventLoop& loop_;
   const std::uint16_t broker_port_;
   const std::optional<ReadAlong> read_along_;
-  evconnlistener* listener_ = nullptr;
-  std::uint16_t port_ = 0;
   std::array<Flow, 2> flows_ = {Flow::kPass, Flow::kPass};
   std::optional<Phase> cut_at_;
   std::vector<std::unique_ptr<Pair>> pairs_;
+  const LoopbackListener listener_;
 };
 
 }  // namespace retryq::testing
