@@ -186,14 +186,7 @@ TEST_F(CommandDoctor, ReportsMissingQueuesThatWorkersMayNotDeclare) {
 }
 
 // Settings that affect all users of a broker.
-class CommandDoctorOfItsOwn : private OwnBroker, public CommandDoctor {
- protected:
-  void SetUp() override {
-    if (!broker_) GTEST_SKIP() << "needs a broker of its own, and RETRYQ_URL names one";
-    CommandDoctor::SetUp();
-  }
-  PrivateBroker& broker() { return *broker_; }
-};
+using CommandDoctorOfItsOwn = OnOwnBroker<CommandDoctor>;
 
 TEST_F(CommandDoctorOfItsOwn, ReportsAnAlarmWithAndWithoutTheManagementApi) {
   broker().RaiseAlarm();

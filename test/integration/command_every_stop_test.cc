@@ -308,14 +308,7 @@ TEST_F(CommandEveryStop, AfterAnExplicitDrain) {
   Note("drained before, by hand (library)", absl::Now() - begin);
 }
 
-class CommandEveryStopOnItsBroker : private OwnBroker, public CommandEveryStop {
- protected:
-  void SetUp() override {
-    if (!broker_) GTEST_SKIP() << "no broker of its own can be started here";
-    CommandEveryStop::SetUp();
-  }
-  PrivateBroker& broker() { return *broker_; }
-};
+using CommandEveryStopOnItsBroker = OnOwnBroker<CommandEveryStop>;
 
 TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerAcceptsNoPublishes) {
   CommandRun run = Work({}, "false");

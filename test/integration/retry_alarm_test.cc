@@ -3,13 +3,14 @@
 
 #include <future>
 
-#include "integration/own_broker_test.h"
 #include "support/consume.h"
+#include "support/own_broker.h"
+#include "support/retry_test.h"
 #include "support/test.h"
 
 namespace retryq::testing::retry_alarm_test {
 
-class RetryAlarm : public OwnBrokerTest {};
+class RetryAlarm : public OnOwnBroker<OrdersTest> {};
 
 TEST_F(RetryAlarm, PausesPublishingButStillConsumesAcksAndSendsHeartbeats) {
   constexpr int kMessages = 40;

@@ -6,16 +6,17 @@
 #include <fstream>
 
 #include "absl/strings/escaping.h"
-#include "integration/own_broker_test.h"
 #include "support/consume.h"
+#include "support/own_broker.h"
+#include "support/retry_test.h"
 #include "support/test.h"
 
 namespace retryq::testing::retry_credentials_test {
 
-class RetryCredentials : public OwnBrokerTest {
+class RetryCredentials : public OnOwnBroker<OrdersTest> {
  protected:
   void SetUp() override {
-    OwnBrokerTest::SetUp();
+    OnOwnBroker::SetUp();
     if (IsSkipped()) return;
     options_ = Options();
   }

@@ -2,10 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "integration/own_broker_test.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "support/consume.h"
+#include "support/own_broker.h"
+#include "support/retry_test.h"
 #include "support/test.h"
 
 namespace retryq::testing::retry_quorum_test {
@@ -114,7 +115,7 @@ TEST_F(RetryQuorumBeside, ADeletedWorkQueueBlocksAllThatShareItsDelayQueues) {
   EXPECT_FALSE(ComesBack(/*share=*/true, absl::Seconds(15)));
 }
 
-class RetryQuorumCrash : public OwnBrokerTest {};
+class RetryQuorumCrash : public OnOwnBroker<OrdersTest> {};
 
 TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {
   constexpr int kMessages = 300;

@@ -2,9 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "integration/own_broker_test.h"
 #include "support/consume.h"
 #include "support/management.h"
+#include "support/own_broker.h"
+#include "support/retry_test.h"
 #include "support/test.h"
 
 namespace retryq::testing::retry_returns_test {
@@ -79,10 +80,10 @@ TEST_F(RetryReturns, ByADestroyedConsumerDoNotCountFrom43) {
   }
 }
 
-class RetryConsumerTimeouts : public OwnBrokerTest {
+class RetryConsumerTimeouts : public OnOwnBroker<OrdersTest> {
  protected:
   void SetUp() override {
-    OwnBrokerTest::SetUp();
+    OnOwnBroker::SetUp();
     if (IsSkipped()) return;
     broker().SetConsumerTimeout(absl::Seconds(2));
     peer_.DeclareQueue("slow", {{"x-queue-type", "quorum"}});

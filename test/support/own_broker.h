@@ -17,6 +17,18 @@ class OwnBroker {
   std::optional<PrivateBroker> broker_;
 };
 
+// A fixture on a private broker, for actions that affect all users of a broker.
+template <typename Fixture>
+class OnOwnBroker : private OwnBroker, public Fixture {
+ protected:
+  void SetUp() override {
+    if (!broker_) GTEST_SKIP() << "needs a broker of its own, and RETRYQ_URL names one";
+    Fixture::SetUp();
+  }
+
+  PrivateBroker& broker() { return *broker_; }
+};
+
 }  // namespace retryq::testing
 
 #endif  // RETRYQ_TEST_SUPPORT_OWN_BROKER_H_
