@@ -421,7 +421,8 @@ absl::Duration QueueReader::PatienceForReturn() const {
 }
 
 void QueueReader::Requeue() {
-  finished_ = true;
+  // Each message that Step keeps calls Step again, and the last one of them comes here.
+  if (std::exchange(finished_, true)) return;
   return_.reset();
   consumer_ = Consumer::kNone;
   if (options_.may_collect && other_consumers_ == 0) {
