@@ -15,7 +15,7 @@ for version in "${versions[@]}"; do
 done
 {
   printf '# Figures of the last run\n\n'
-  printf 'Written by `test/bench/run figures%s` on %s, %s rounds; [README.md](README.md) explains them.\n' "${asked:+ $asked}" \
+  printf 'Written by `test/bench/run figures%s` on\n%s, %s rounds; [README.md](README.md) explains them.\n' "${asked:+ $asked}" \
     "$(date -u +%Y-%m-%d)" "$rounds"
   printf 'Sources measured (`git rev-parse --short=10 HEAD:src`): %s\n' "$(git rev-parse --short=10 HEAD:src)"
   for version in "${versions[@]}"; do

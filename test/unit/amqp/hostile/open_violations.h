@@ -100,7 +100,7 @@ inline std::vector<Violation> ConnectionViolations() {
   };
 }
 
-// Methods on a channel: answers that nobody asked for, and acks of what was not published.
+// Methods on a channel: replies without a request, and acks without a publish.
 inline std::vector<Violation> ChannelViolations() {
   using namespace method;  // NOLINT(google-build-using-namespace)
   constexpr When kOpening = When::kChannelIsOpening;
