@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
 #include "cli/text/duration.h"
 #include "retryq/broker/clock.h"
@@ -36,8 +37,7 @@ std::vector<std::string> CandidatesFor(const std::string& program) {
   std::vector<std::string> candidates;
   for (const std::string& directory :
        std::vector<std::string>(absl::StrSplit(path == nullptr ? "/bin:/usr/bin" : path, ':'))) {
-    candidates.push_back(
-        (std::filesystem::path(directory.empty() ? "." : directory) / program).string());
+    candidates.push_back((directory.empty() ? "." : directory) + "/" + program);
   }
   return candidates;
 }
@@ -69,6 +69,24 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
   pointers.push_back(nullptr);
   return pointers;
+}
+
+std::string_view NameOf(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+// `variables` and those of this process that they do not replace.
+std::vector<char*> Environment(const std::vector<std::string>& variables) {
+  std::vector<char*> all = Pointers(variables);
+  all.pop_back();
+  absl::flat_hash_set<std::string_view> replaced;
+  replaced.reserve(variables.size());
+  for (const std::string& variable : variables) replaced.insert(NameOf(variable));
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) {
+    if (!replaced.contains(NameOf(*inherited))) all.push_back(*inherited);
+  }
+  all.push_back(nullptr);
+  return all;
 }
 
 // The running programs of this process, which OrphanReaper leaves alone.
@@ -165,7 +183,7 @@ int Spawn(const Subprocess::Spec& spec, int in, int out, int err, pid_t* pid,
   const std::vector<std::string> candidates = CandidatesFor(spec.command.front());
   const std::vector<char*> programs = Pointers(candidates);
   const std::vector<char*> arguments = Pointers(spec.command);
-  const std::vector<char*> variables = Pointers(spec.environment);
+  const std::vector<char*> variables = Environment(spec.variables);
   const pid_t child = Fork({.candidates = programs.data(),
                             .arguments = arguments.data(),
                             .environment = variables.data(),
@@ -216,14 +234,6 @@ absl::Status CheckExecutable(const std::string& program) {
   const std::string where = program.find('/') == std::string::npos ? " in PATH" : "";
   return absl::NotFoundError("there is no program '" + program + "'" + where +
                              ": install it, or give its path");
-}
-
-std::vector<std::string> InheritedEnvironment() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    variables.emplace_back(*variable);
-  }
-  return variables;
 }
 
 std::optional<int> ProcessEnd::exit_status() const {

@@ -25,9 +25,6 @@ namespace retryq::cli {
 // slash. If it cannot be started, returns kNotFound or kPermissionDenied, with the remedy.
 absl::Status CheckExecutable(const std::string& program);
 
-// This process's environment, as NAME=VALUE.
-std::vector<std::string> InheritedEnvironment();
-
 // How a program ended.
 struct ProcessEnd {
   int start_error = 0;  // errno if it could not be started; 0: it ran
@@ -53,7 +50,8 @@ class Subprocess {
     // The program, which is looked up in PATH unless it contains a slash, and its arguments. Not
     // empty.
     std::vector<std::string> command;
-    std::vector<std::string> environment;  // all of it, as NAME=VALUE
+    // NAME=VALUE each. The program has them and the other variables of this process.
+    std::vector<std::string> variables = {};
     // Written to the program's stdin, which is then closed. Must be valid until the program has
     // ended. If not set, stdin stays open for `Write`.
     std::optional<std::string_view> input;

@@ -51,10 +51,6 @@ struct Variables {
   std::vector<std::string>& all;
 };
 
-bool SameName(std::string_view a, std::string_view b) {
-  return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
-}
-
 // The parsed end of stderr.
 struct LastWords {
   std::string_view error;  // the last line that is none of the following:
@@ -103,7 +99,7 @@ std::string DescribeEndAlone(const ProcessEnd& end) {
 int StartCommand(const CommandOptions& options, MessageFacts message, Subprocess* process) {
   if (options.traceparent != nullptr) message.traceparent = options.traceparent(message.delivery);
   return process->Start({.command = options.command,
-                         .environment = CommandEnvironment(message),
+                         .variables = VariablesFor(message),
                          .input = message.delivery.body(),
                          .stdout_fd = options.stdout_fd,
                          .errors = options.errors,
@@ -113,19 +109,11 @@ int StartCommand(const CommandOptions& options, MessageFacts message, Subprocess
 
 }  // namespace
 
-std::vector<std::string> CommandEnvironment(const MessageFacts& message) {
+std::vector<std::string> VariablesFor(const MessageFacts& message) {
   std::vector<std::string> variables;
   VisitFields(message, Variables{variables});
   variables.push_back(
       Assignment("RETRYQ_HEADERS", HeadersJson(message.delivery.headers(), kMaxVariable)));
-  const std::size_t count = variables.size();
-  for (std::string& inherited : InheritedEnvironment()) {
-    const auto ours = variables.begin();
-    const bool replaced =
-        std::any_of(ours, ours + static_cast<std::ptrdiff_t>(count),
-                    [&](std::string_view variable) { return SameName(variable, inherited); });
-    if (!replaced) variables.push_back(std::move(inherited));
-  }
   return variables;
 }
 

@@ -234,9 +234,9 @@ void VisitFields(const MessageFacts& message, Visit visit) {
   visit("tracestate", "TRACESTATE", message.traceparent ? "" : in_message("tracestate"));
 }
 
-// This process's environment plus the variables of one message, which `retryq work --help` lists.
-// All of them are always set. A NUL byte, which a variable cannot contain, becomes U+FFFD.
-std::vector<std::string> CommandEnvironment(const MessageFacts& message);
+// The environment variables of a message, which `retryq work --help` lists, as NAME=VALUE. All of
+// them are always set. A NUL byte, which a variable cannot contain, becomes U+FFFD.
+std::vector<std::string> VariablesFor(const MessageFacts& message);
 
 // Returns the outcome of a message, from how its command ended. Exit status 0 is success and 65
 // (EX_DATAERR) parks; any other end retries. If the last line on stderr is `retry-after: 30s`, it

@@ -63,7 +63,6 @@ class LinesPool::Program {
   int Start() {
     const CommandOptions& options = pool_.options_.command;
     return process_.Start({.command = options.command,
-                           .environment = InheritedEnvironment(),
                            .input = std::nullopt,
                            .errors = options.errors,
                            .kill_grace = options.kill_grace});

@@ -22,7 +22,7 @@ class SubprocessTest : public ::testing::Test {
   Subprocess::Spec Spec(const std::string& script, std::string_view input = "",
                         absl::Duration timeout = absl::InfiniteDuration()) const {
     return {.command = {"sh", "-c", script},
-            .environment = {"PATH=/bin:/usr/bin", "GREETING=hello"},
+            .variables = {"PATH=/bin:/usr/bin", "GREETING=hello"},
             .input = input,
             .stdout_fd = stdout_.get(),
             .timeout = timeout,
@@ -69,6 +69,15 @@ TEST_F(SubprocessTest, WritesMoreThanAPipeHoldsWhileItReads) {
 TEST_F(SubprocessTest, AcceptsAProgramThatDoesNotReadItsInput) {
   EXPECT_EQ(Shell("exit 0", std::string(1 << 20, 'x')).exit_status(), 0);
   EXPECT_EQ(Shell("exec <&-; exit 4", std::string(1 << 20, 'x')).exit_status(), 4);
+}
+
+TEST_F(SubprocessTest, GivesItsVariablesPrecedenceOverInheritedOnes) {
+  ::setenv("RETRYQ_TEST_INHERITED", "kept", 1);
+  ::setenv("GREETING", "of an outer program", 1);
+  EXPECT_EQ(Shell("env | grep -E '^(GREETING|RETRYQ_TEST_INHERITED)=' | sort").exit_status(), 0);
+  ::unsetenv("GREETING");
+  ::unsetenv("RETRYQ_TEST_INHERITED");
+  EXPECT_EQ(Stdout(), "GREETING=hello\nRETRYQ_TEST_INHERITED=kept\n");
 }
 
 TEST_F(SubprocessTest, DoesNotWaitForProcessesInTheBackground) {
