@@ -24,32 +24,39 @@ publish() { amqp-publish --url "$url" --routing-key "$QUEUE" --persistent --line
 # measure COMMAND…: its seconds, user CPU and system CPU, into $directory/times
 measure() { { time timeout 600 "$@" 2>"$directory/log"; } 2>"$directory/times"; }
 
-# acked: how many messages the worker has acked, by its metrics
-acked() {
-  local port
-  port=$(sed -n 's|.* serving_metrics .*:\([0-9]*\)$|\1|p' "$directory/log")
+# count_acked: sets `acked` to the number of messages that the worker has acked, by its metrics. It starts no process,
+# which would take CPU from the worker.
+count_acked() {
+  local line lines port=
+  acked=0
+  while read -r line; do
+    [[ $line != *' serving_metrics '*:* ]] || port=${line##*:}
+  done <"$directory/log"
   [[ -n $port ]] || return 0
   exec 3<>"/dev/tcp/127.0.0.1/$port"
   printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
-  sed -n 's/^retryq_outcomes_total{.*outcome="acked".*} \([0-9]*\).*/\1/p' <&3
+  mapfile -t lines <&3
   exec 3<&-
+  for line in "${lines[@]}"; do
+    [[ $line != retryq_outcomes_total*'outcome="acked"'* ]] || acked=${line##* }
+  done
 }
 
 # measure_work COUNT ARGUMENT…: a worker, until it has acked so many
 measure_work() {
-  local count=$1 got=0
+  local count=$1 acked=0
   shift
   : >"$directory/log"
   # shellcheck disable=SC2016  # expanded by the inner shell
   measure bash -c 'echo $$ >"$0"; exec "$@"' "$directory/pid" \
     build/bin/retryq work --metrics 127.0.0.1:0 --queue "$QUEUE" "$@" >/dev/null &
-  until ((${got:-0} >= count)); do
-    sleep 0.05
+  until ((acked >= count)); do
+    read -rt 0.1 -u 4 || true # nobody writes
     kill -0 $! || {
       cat "$directory/log" >&2
       return 1
     }
-    got=$(acked)
+    count_acked
   done
   kill "$(<"$directory/pid")"
   wait $!
@@ -88,6 +95,8 @@ expect_left() {
   }
 }
 
+mkfifo "$directory/never"
+exec 4<>"$directory/never"
 for ((round = 1; round <= rounds; ++round)); do
   for mode in "${MODES[@]}"; do
     count=$((20 * messages))
