@@ -1,5 +1,5 @@
 // SIGTERM in every state of a worker, and the time until it has exited. Only a running handler may
-// use the grace period. test/bench/run stops prints the times.
+// use the grace period.
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "fault/loop_thread.h"
 #include "integration/command_run.h"
 #include "retryq/amqp/connection_options.h"
@@ -32,24 +32,13 @@ std::unique_ptr<LoopbackListener> SilentServer(EventLoop& loop) {
   return std::make_unique<LoopbackListener>(loop, [](int socket) { close(socket); });
 }
 
-// For the table.
-void Note(const std::string& state, absl::Duration time) {
-  const char* const file = std::getenv("RETRYQ_STOPS");  // NOLINT(concurrency-mt-unsafe)
-  if (file == nullptr) return;
-  std::ofstream(file, std::ios::app)
-      << "| " << state << " | " << absl::StrFormat("%.1f s", absl::ToDoubleSeconds(time)) << " |\n";
-}
-
 class CommandEveryStop : public CommandTest {
  protected:
-  // Its time is the state's.
-  void Stop(CommandRun& run, const std::string& state, absl::Duration longest) {
+  static void Stop(CommandRun& run, absl::Duration longest) {
     const absl::Time begin = absl::Now();
     run.Signal(SIGTERM);
     EXPECT_EQ(run.Wait(), 0) << run.Story();
-    const absl::Duration time = absl::Now() - begin;
-    EXPECT_LT(time, longest) << run.Story();
-    Note(state, time);
+    EXPECT_LT(absl::Now() - begin, longest) << run.Story();
   }
 
   // A worker on a server that is no broker. Its first event shows that it handles signals itself.
@@ -78,8 +67,8 @@ class CommandEveryStop : public CommandTest {
   }
   // A program whose handlers wait, on threads, for the results of their publishes. `stall`: from
   // then on the broker does not confirm publishes.
-  void StopWhileHandlersWait(const std::string& state, const std::string& url,
-                             const std::function<void()>& stall, absl::Duration longest) {
+  void StopWhileHandlersWait(const std::string& url, const std::function<void()>& stall,
+                             absl::Duration longest) {
     EventLoop loop;
     const auto run_until = [&loop](const std::function<bool()>& condition) {
       const std::unique_ptr<Timer> timer = loop.After(absl::Seconds(20), [&] { loop.Stop(); });
@@ -120,9 +109,7 @@ class CommandEveryStop : public CommandTest {
       EXPECT_EQ(loop.Run(), absl::OkStatus());
       return stopped;
     }();
-    const absl::Duration time = absl::Now() - begin;
-    EXPECT_LT(time, longest);
-    Note(state, time);
+    EXPECT_LT(absl::Now() - begin, longest);
   }
   void TearDown() override {
     traffic_.Call([this](EventLoop&) { proxy_.reset(); });
@@ -137,14 +124,14 @@ TEST_F(CommandEveryStop, WhileNothingListensOnThePort) {
   const std::uint16_t port = SilentServer(loop)->port();
   CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", port));
   ASSERT_TRUE(run.Says("disconnected"));
-  Stop(run, "not connected: nothing listens there", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 // An address of a network for documentation, which cannot be reached.
 TEST_F(CommandEveryStop, WhileItConnectsToADeadAddress) {
   CommandRun run = WorkOn("192.0.2.1:5672");
   ASSERT_TRUE(run.Says("serving_metrics"));
-  Stop(run, "not connected: a dead address", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 TEST_F(CommandEveryStop, WhileTheServerSendsNothing) {
@@ -152,7 +139,7 @@ TEST_F(CommandEveryStop, WhileTheServerSendsNothing) {
   const auto server = SilentServer(loop);
   CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", server->port()));
   ASSERT_TRUE(run.Says("serving_metrics"));
-  Stop(run, "not connected: the server does not answer", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 TEST_F(CommandEveryStop, WhileTheBrokerDoesNotReplyDuringPreparation) {
@@ -163,7 +150,7 @@ TEST_F(CommandEveryStop, WhileTheBrokerDoesNotReplyDuringPreparation) {
   });
   ASSERT_TRUE(run.Says("connected"));
   traffic_.Call([this](EventLoop&) { proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold); });
-  Stop(run, "preparing: the broker does not answer", kLongest);
+  Stop(run, kLongest);
 }
 
 TEST_F(CommandEveryStop, WhileDelayQueuesAreRefused) {
@@ -174,34 +161,34 @@ TEST_F(CommandEveryStop, WhileDelayQueuesAreRefused) {
   vhost_.SetRights(user, {"", ".*", ".*"});
   for (int i = 0; i < 20; ++i) Publish("an order");
   ASSERT_TRUE(run.Says("declare_failed"));
-  Stop(run, "declares of delay queues are refused", kLongest);
+  Stop(run, kLongest);
 }
 
 TEST_F(CommandEveryStop, WhileIdle) {
   CommandRun run = Work({}, "true");
   ASSERT_TRUE(run.Says("consuming"));
-  Stop(run, "consuming, idle", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 TEST_F(CommandEveryStop, WhileHandlersRun) {
   CommandRun run = Work({"--jobs", "2"}, "echo > " + File("started") + "; sleep 2");
   for (int i = 0; i < 2; ++i) Publish("an order");
   ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
-  Stop(run, "handlers run, for 2 s", kLongest);
+  Stop(run, kLongest);
 }
 
 TEST_F(CommandEveryStop, WhileHandlersRunForLongerThanTheGracePeriod) {
   CommandRun run = Work({"--grace", "3s"}, "echo > " + File("started") + "; sleep 1000");
   Publish("an order");
   ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
-  Stop(run, "handlers run, for longer than `--grace 3s`", absl::Seconds(10));
+  Stop(run, absl::Seconds(10));
 }
 
 TEST_F(CommandEveryStop, WhileManyPrefetchedMessagesHaveNotStarted) {
   CommandRun run = Work({"--prefetch", "200"}, "echo > " + File("started") + "; sleep 0.3");
   for (int i = 0; i < 200; ++i) Publish("an order");
   ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
-  Stop(run, "200 prefetched, one handler runs for 0.3 s", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 TEST_F(CommandEveryStop, WhileTheBrokerDoesNotConfirmCopies) {
@@ -211,7 +198,7 @@ TEST_F(CommandEveryStop, WhileTheBrokerDoesNotConfirmCopies) {
   ASSERT_TRUE(run.Says("retried"));
   traffic_.Call([this](EventLoop&) { proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold); });
   absl::SleepFor(absl::Seconds(1));
-  Stop(run, "copies wait: the broker confirms nothing any more", kLongest);
+  Stop(run, kLongest);
 }
 
 // The handlers are answered after 3 s, the consumer waits until 9 s for the answer to its cancel,
@@ -221,8 +208,7 @@ TEST_F(CommandEveryStop, WhileHandlersWaitForUnconfirmedPublishes) {
     proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold);
   };
   StopWhileHandlersWait(
-      "handlers wait for publishes: the broker confirms nothing any more (library)", ProxiedUrl(),
-      [&] { traffic_.Call(stall); }, absl::Seconds(20));
+      ProxiedUrl(), [&] { traffic_.Call(stall); }, absl::Seconds(20));
 }
 
 TEST_F(CommandEveryStop, WhileTheConnectionIsLost) {
@@ -230,14 +216,14 @@ TEST_F(CommandEveryStop, WhileTheConnectionIsLost) {
   ASSERT_TRUE(run.Says("consuming"));
   traffic_.Call([this](EventLoop&) { proxy_.reset(); });
   ASSERT_TRUE(run.Says("disconnected"));
-  Stop(run, "connection lost, reconnecting", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 TEST_F(CommandEveryStop, WhileALinesProgramNeverAnswers) {
   CommandRun run = Work({"--lines", "--grace", "3s"}, "sleep 1000");
   Publish("an order");
   ASSERT_TRUE(run.Says("delivered"));
-  Stop(run, "a `--lines` program does not answer, `--grace 3s`", absl::Seconds(10));
+  Stop(run, absl::Seconds(10));
 }
 
 TEST_F(CommandEveryStop, WhileMetricsConnectionsAreOpen) {
@@ -250,7 +236,7 @@ TEST_F(CommandEveryStop, WhileMetricsConnectionsAreOpen) {
   for (int i = 0; i < 10; ++i) {
     sockets.push_back(ConnectTo(static_cast<std::uint16_t>(std::stoi(digits))));
   }
-  Stop(run, "10 open connections to its metrics", kAtOnce);
+  Stop(run, kAtOnce);
   for (const int fd : sockets) close(fd);
 }
 
@@ -264,7 +250,7 @@ TEST_F(CommandEveryStop, WhileNobodyReadsItsLog) {
   CommandRun run({"-c", "cd " + File("") + "; " + script}, vhost_.Url(), "", "/bin/sh");
   for (int i = 0; i < 500; ++i) Publish("an order");
   ASSERT_TRUE(run.Until([&] { return files_.Read("handled").size() >= 500; }));
-  Stop(run, "its log (`--json`: its stdout) is a pipe that nobody reads", kAtOnce);
+  Stop(run, kAtOnce);
 }
 
 // Its commands write more than a pipe holds, and --timeout still ends them.
@@ -285,9 +271,7 @@ TEST_F(CommandEveryStop, WhileNobodyReadsItsStderr) {
     } else {
       ASSERT_TRUE(run.Says("child_ended")) << run.Story();
     }
-    Stop(run,
-         absl::StrCat("its stderr is a pipe that nobody reads", lines.empty() ? "" : ", `--lines`"),
-         absl::Seconds(10));
+    Stop(run, absl::Seconds(10));
   }
 }
 
@@ -305,7 +289,6 @@ TEST_F(CommandEveryStop, AfterAnExplicitDrain) {
   loop.Drain();
   EXPECT_EQ(loop.Run(), absl::OkStatus());
   EXPECT_LT(absl::Now() - begin, kAtOnce);
-  Note("drained before, by hand (library)", absl::Now() - begin);
 }
 
 using CommandEveryStopOnItsBroker = OnOwnBroker<CommandEveryStop>;
@@ -318,11 +301,10 @@ TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerAcceptsNoPublishes) {
   broker().RaiseAlarm();
   ASSERT_TRUE(run.Says("blocked"));
   absl::SleepFor(absl::Seconds(1));
-  Stop(run, "the broker is in alarm, copies wait", kLongest);
+  Stop(run, kLongest);
   broker().ClearAlarm();
   StopWhileHandlersWait(
-      "the broker is in alarm, handlers wait for publishes (library)", vhost_.Url(),
-      [this] { broker().RaiseAlarm(); }, kLongest);
+      vhost_.Url(), [this] { broker().RaiseAlarm(); }, kLongest);
 }
 
 TEST_F(CommandEveryStopOnItsBroker, WhileASendIsNotConfirmed) {
@@ -347,11 +329,9 @@ TEST_F(CommandEveryStopOnItsBroker, WhileAReplayIsNotConfirmed) {
   const absl::Time begin = absl::Now();
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 75) << run.Story();
-  const absl::Duration time = absl::Now() - begin;
-  EXPECT_LT(time, absl::Seconds(15)) << run.Story();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(15)) << run.Story();
   EXPECT_THAT(run.Story(),
               ::testing::HasSubstr("3 stay in orders.parked, and their copies may still"));
-  Note("the broker is in alarm, copies of `parked replay` wait", time);
   broker().ClearAlarm();
   EXPECT_TRUE(CommandRun::WaitUntil(
       [this] { return peer_.Count("orders.parked") + peer_.Count("orders") >= 3; },
