@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# To be sourced: checks one by one, for suites that are no test of ctest's, such as test/monitoring/run.
+# Checks for suites that ctest does not run, such as test/monitoring/run.
 
 readonly PATIENCE=120 # seconds
 passed=0
 failed=0
 
-# check WHAT COMMAND…: whether the command succeeds; if not, all that it said is shown
+# check WHAT COMMAND…: counts whether the command succeeds, and prints its output if it fails
 check() {
   local what=$1 said
   shift
@@ -33,18 +33,18 @@ until_true() {
   done
 }
 
-# is_hardened FILE: whether a program or a shared library is protected as the presets user and debian ask for
+# is_hardened FILE: whether a program or a shared library has the hardening of the presets user and debian
 is_hardened() {
   local facts
   facts=$(readelf --wide --file-header --program-headers --dynamic --dyn-syms "$1") || return 1
   printf '%s\n' "$facts" | grep -E 'Type: |GNU_RELRO|GNU_STACK|FLAGS|_chk'
   grep -qE '^ +Type: +DYN' <<<"$facts" && grep -q 'GNU_RELRO' <<<"$facts" && grep -q 'BIND_NOW' <<<"$facts" &&
     grep -q '__stack_chk_fail' <<<"$facts" && ! grep -E 'GNU_STACK.* RWE ' <<<"$facts" || return 1
-  # The library calls nothing of libc that has a checked form.
+  # The library calls no function of libc that FORTIFY checks.
   [[ $1 == *.so* ]] || { grep -qE ' __[a-z]+_chk@' <<<"$facts" && grep -qE 'FLAGS_1.* PIE' <<<"$facts"; }
 }
 
-# is_sbom FILE: whether it is SPDX that names the packages which the command is made with, each with a version
+# is_sbom FILE: whether the file is an SBOM in SPDX that lists the dependencies of the command with their versions
 is_sbom() {
   python3 - "$1" <<'PYTHON'
 import json, sys
@@ -58,7 +58,7 @@ for package in packages.values():
 PYTHON
 }
 
-# count_checks: the line that test/tally.sh reads, and whether nothing failed
+# count_checks: prints the line that test/tally.sh reads; returns whether all checks passed
 count_checks() {
   printf '%d passed, %d failed\n' "$passed" "$failed"
   ((failed == 0))

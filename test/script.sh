@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# To be sourced first by each script of the tests. Prints the script's first comment for --help, changes to the root of the
-# tree, and stops whatever the script has started when it exits.
+# Each script of the tests sources this file first. It prints the script's first comment for --help, changes to the root of the
+# repository, and stops the processes of the script when it exits.
 
 CALLER=$PWD # file names in arguments are relative to it
 SCRIPT=$(realpath "$0")
@@ -8,23 +8,23 @@ cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 SCRIPT=${SCRIPT#"$PWD/"}
 readonly CALLER SCRIPT
 started=()    # processes that are stopped when the script exits
-directory='' # is removed then: make_directory
+directory='' # removed when the script exits: make_directory
 unset RETRYQ_BROKER
 
 say() { printf '%s: %s\n' "$SCRIPT" "$*" >&2; }
 
-# die MESSAGE: for wrong arguments
+# die MESSAGE: exits because of wrong arguments
 die() {
   say "$@"
   exit 64
 }
 
-# before_removal: for scripts that have to wait until nothing uses the directory
+# before_removal: called before the directory is removed. A script may define its own
 before_removal() { :; }
 
 clean_up() {
   local code=$? process
-  # A subshell that is killed early still has the traps of this shell.
+  # A subshell that is killed early has the traps of this shell.
   [[ $BASHPID == "$$" ]] || return 0
   trap - EXIT
   for process in "${started[@]}"; do
@@ -52,7 +52,7 @@ done
 # make_directory [PARENT]: sets $directory
 make_directory() { directory=$(mktemp --directory --tmpdir="${1:-${TMPDIR:-/tmp}}" "retryq.XXXXXX"); }
 
-# from_caller FILE: its path from here
+# from_caller FILE: prints the path of a file that an argument names, relative to the root
 from_caller() { [[ $1 == /* ]] && printf '%s\n' "$1" || printf '%s\n' "$CALLER/$1"; }
 
 # take_options "NAME… FLAG!…" ARGUMENT…: sets the variable NAME for --NAME VALUE or --NAME=VALUE, FLAG to "yes" for --FLAG, and
@@ -81,10 +81,10 @@ take_options() {
   done
 }
 
-# no_words: there are no other arguments
+# no_words: requires that there are no other arguments
 no_words() { ((${#words[@]} == 0)) || die "unknown argument '${words[0]}'; see --help"; }
 
-# expect_numbers NAME…: each of these variables holds a whole number from 1 on
+# expect_numbers NAME…: requires a whole number from 1 on in each of these variables
 expect_numbers() {
   local name
   for name; do
@@ -92,7 +92,7 @@ expect_numbers() {
   done
 }
 
-# start_broker [VERSION [ARGUMENT…]]: a private node; see third_party/rabbitmq/broker
+# start_broker [VERSION [ARGUMENT…]]: starts a private node; see third_party/rabbitmq/broker
 start_broker() {
   local settings
   [[ ${1:-bookworm} == bookworm ]] || third_party/install --brokers
@@ -102,7 +102,7 @@ start_broker() {
   set +a
 }
 
-# start_broker_unless_given [VERSION]: a private node, unless RETRYQ_URL names a broker
+# start_broker_unless_given [VERSION]: starts a private node, unless RETRYQ_URL names a broker
 start_broker_unless_given() {
   if [[ -n ${RETRYQ_URL:-} ]]; then
     [[ -z ${1:-} ]] || die "--version is for a private broker, but RETRYQ_URL names another one"
@@ -114,7 +114,7 @@ start_broker_unless_given() {
 
 ctl() { third_party/rabbitmq/broker ctl --quiet "$@"; }
 
-# begin COMMAND…: runs it until the script exits, and sets $process
+# begin COMMAND…: starts a command that runs until the script exits, and sets $process
 begin() {
   "$@" &
   process=$!
@@ -130,7 +130,8 @@ run_until_done() {
   return "$code"
 }
 
-# for_each COMMAND ARGUMENT…: runs the command for each argument, on all cores. Prints what failed, then "N passed, N failed"
+# for_each COMMAND ARGUMENT…: runs the command for each argument, on all cores. Prints the output of those that failed, then
+# "N passed, N failed"
 for_each() {
   local command=$1 argument number=0 failed begun=$SECONDS last=$SECONDS
   shift
