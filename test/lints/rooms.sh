@@ -24,7 +24,7 @@ code() {
   done | xargs -0r awk '{ sub(/^[ \t]*\/\/.*/, ""); sub(/[ \t]\/\/[^"]*$/, ""); print "  " FILENAME ":" FNR ":" $0 }'
 }
 
-# hold WHY: what stdin has broken this rule
+# hold WHY: the lines of stdin break this rule
 hold() {
   local hits
   hits=$(cat)
@@ -89,5 +89,5 @@ allow "src/cli includes itself, src/loop, src/base, public headers, and of src/r
   "(cli|loop|base|retryq)/|retry/(${RETRY_FOR_CLI// /|})\.h\"" src/cli
 
 if ((broken)); then
-  echo 'A room looks where it must not: see "Rooms" in doc/design.md, and the list at the top of test/lints/rooms.sh.'
+  echo 'A folder includes a header that it must not include: see "Rooms" in doc/design.md, and the lists at the top of test/lints/rooms.sh.'
 fi
