@@ -26,8 +26,8 @@ constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
 // The clock is read once for this number of frames: a delivery has three.
 constexpr std::size_t kFramesPerLook = 8;
 
-// If less than this is missing of a frame, the frame is not moved to its message early: copying it
-// later is cheap.
+// A frame is moved to its message early only if at least this many bytes of it have not arrived:
+// copying a smaller rest later is cheap.
 constexpr std::size_t kLargeRest = std::size_t{8} << 10;
 
 // From this average size on, messages count as large: copying one takes longer than reading twice.
