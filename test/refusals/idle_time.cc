@@ -17,20 +17,20 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kMillisecond = 1'000'000;
-// Of a signal mask, which there is none of.
+// The size of the signal mask, which is null.
 constexpr std::size_t kMaskSize = 8;
 
 std::atomic<bool> is_simulated = false;
 std::atomic<std::int64_t> time_passed = 0;  // nanoseconds
 
-// A process has as many entries there as threads, and two more.
+// The directory has an entry for each thread, and two more.
 nlink_t Threads() {
   struct stat tasks = {};
   return stat("/proc/self/task", &tasks) == 0 ? tasks.st_nlink : 0;
 }
 
-// Such as a thread that resolves a name: its result comes before any timer. Those of a sanitizer
-// are there from the beginning.
+// Whether another thread runs, for example to resolve a name: its result comes before any timer.
+// Threads of a sanitizer run from the beginning.
 bool OthersAreAtWork() {
   static const nlink_t at_first = Threads();
   return Threads() > at_first;

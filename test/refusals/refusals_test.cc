@@ -1,10 +1,10 @@
-// Every request of a client, refused in every possible way, with real connections and with time
-// that passes only when there is nothing to do. See README.md in this folder.
+// Refuses every request of a client in every possible way, with real connections and simulated
+// time. See README.md in this folder.
 //
-//   RETRYQ_REFUSALS=full       everything of each, for minutes, and a table of it; without, of each
-//                              way that is one of many alike, some of it in turn
-//   RETRYQ_REFUSALS_WAY=WAY    one way, such as "connection 541"
-//   RETRYQ_REFUSALS_EVENTS=1   all events, with their times
+//   RETRYQ_REFUSALS=full       run all trials of each way for minutes, and print a table. Without
+//                              it, reply codes take turns in the trials
+//   RETRYQ_REFUSALS_WAY=WAY    only one way, such as "connection 541"
+//   RETRYQ_REFUSALS_EVENTS=1   print all events, with their times
 
 #include <cstdio>
 #include <ostream>
@@ -17,24 +17,24 @@ namespace retryq::refusals::refusals_test {
 // Less than the grace period, 25 s.
 constexpr absl::Duration kLongestStop = absl::Seconds(23);
 
-// A minute has 24 messages, and 15 are prefetched: each is logged when it fails, and when it is
-// done or why it is not.
+// A minute has 24 messages, and 15 are prefetched. Each causes a log line when it fails, and
+// another one when it is settled or cannot be.
 constexpr int kMostLines = 360;
 
-// Requests that are made for each message separately have their own pauses. All other requests are
-// made as rarely as for one message, however many wait for them.
+// Requests for a single message have their own pauses. The number of all other requests does not
+// depend on the number of messages that wait for them.
 int MostAttempts(Request request) {
   const bool by_message = request == Request::kCopy || request == Request::kPublish;
   if (by_message) return 180;
   return request == Request::kChannel ? 120 : 60;  // there are several channels
 }
 
-// How much of what nobody refuses must go on in each minute, of 12 messages of the other queue and
-// as many of the program's. Where the server takes no connection, no channel or no publish, nothing
-// can. A connection that goes with each culprit takes others with it, first of all the copies of
-// other messages, which need a delay queue and a confirm in between. In the pause before the next
-// connection 2 messages come that are acked after it, maybe in the next minute; and every second
-// message is acked 20 s after it came.
+// The least number of requests per minute that succeed although others are refused: acks of 12
+// messages of the other queue, and 12 publishes of the program. It is 0 if the server refuses all
+// connections, channels or publishes. If a refusal closes the connection, other requests are lost
+// too, most often copies of other messages, which need a delay queue and a confirm. Two messages
+// arrive in the pause before the next connection and are acked after it, maybe in the next minute.
+// Every second message is acked 20 s after its arrival.
 struct Least {
   int acks = 6;
   int publishes = 6;
@@ -81,7 +81,7 @@ TEST_P(Refusals, CauseFewAttemptsAndEndInTime) {
   for (const Way& way : AllWays()) {
     if (!Applies(request, way) || !IsWanted(way)) continue;
     SCOPED_TRACE(NameOf(way));
-    // Of the codes, in turn one of the three trials.
+    // Each reply code has one of the three trials, in turn.
     const bool all = IsFull() || way.code == 0;
     const int third = turn++ % 3;
     if (all || third == 0) {

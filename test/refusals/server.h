@@ -83,7 +83,7 @@ class Server {
       std::string payload;
     };
     std::vector<Unanswered> unanswered = {};
-    std::vector<Unanswered> unheard = {};  // acks, which hold up nothing
+    std::vector<Unanswered> unheard = {};  // acks, which delay no other request
     std::vector<std::pair<std::uint16_t, std::uint64_t>> unconfirmed = {};  // channel and number
   };
 

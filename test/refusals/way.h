@@ -5,7 +5,7 @@
 
 namespace retryq::refusals {
 
-// The requests that the server may refuse: the rows of the table. Requests that name a queue are
+// The requests that the server may refuse. Requests that name a queue are
 // refused only for the queue "refused" and its delay queue.
 enum class Request {
   kOpen,      // connection.open, of all connections
@@ -31,17 +31,17 @@ inline const char* NameOf(Request request) {
   return kNames[static_cast<int>(request)];
 }
 
-// The ways to refuse a request: the columns.
+// The ways to refuse a request.
 struct Way {
   enum class Kind {
     kChannelClose,     // with `code`
     kConnectionClose,  // with `code`
     kHangUpBefore,     // the answer
     kHangUpDuring,     // in the middle of the answer
-    kHangUpAfter,      // right behind the answer
+    kHangUpAfter,      // right after the answer
     kShortChannel,     // answered; after 10 ms the channel is closed, with 406
     kShortConnection,  // answered; after 10 ms the connection is gone
-    kSilence,          // answered when the trouble is over
+    kSilence,          // answered when the refusals end
     kReturn,           // a publish: basic.return with `code`
     kNack,             // a publish
   };
