@@ -1,117 +1,71 @@
+#include <cstddef>
+
 #include "retryq/observer.h"
 
 namespace retryq {
+namespace {
+
+struct EventInfo {
+  EventKind kind;
+  std::string_view name;
+  Severity severity;
+};
+
+// In the order of EventKind.
+constexpr EventInfo kEvents[] = {
+    {EventKind::kConnected, "connected", Severity::kInfo},
+    {EventKind::kDisconnected, "disconnected", Severity::kWarning},
+    {EventKind::kBlocked, "blocked", Severity::kWarning},
+    {EventKind::kUnblocked, "unblocked", Severity::kInfo},
+    {EventKind::kConsuming, "consuming", Severity::kInfo},
+    {EventKind::kInterrupted, "interrupted", Severity::kWarning},
+    {EventKind::kDeclared, "declared", Severity::kInfo},
+    {EventKind::kRenewed, "renewed", Severity::kDebug},
+    {EventKind::kRenamed, "renamed", Severity::kWarning},
+    {EventKind::kLapsed, "lapsed", Severity::kInfo},
+    {EventKind::kLeaseBroken, "lease_broken", Severity::kError},
+    {EventKind::kOverridden, "overridden", Severity::kError},
+    {EventKind::kDeclareFailed, "declare_failed", Severity::kError},
+    {EventKind::kDelivered, "delivered", Severity::kDebug},
+    {EventKind::kHandled, "acked", Severity::kDebug},
+    {EventKind::kFailed, "failed", Severity::kInfo},
+    {EventKind::kRetried, "retried", Severity::kInfo},
+    {EventKind::kParked, "parked", Severity::kWarning},
+    {EventKind::kRejected, "rejected", Severity::kWarning},
+    {EventKind::kDiscarded, "discarded", Severity::kWarning},
+    {EventKind::kSnoozed, "snoozed", Severity::kInfo},
+    {EventKind::kRequeued, "requeued", Severity::kInfo},
+    {EventKind::kMoved, "moved", Severity::kWarning},
+    {EventKind::kForwarded, "forwarded", Severity::kDebug},
+    {EventKind::kSkipped, "skipped", Severity::kDebug},
+    {EventKind::kReturned, "returned", Severity::kWarning},
+    {EventKind::kUnconfirmed, "unconfirmed", Severity::kWarning},
+    {EventKind::kHeld, "held", Severity::kError},
+    {EventKind::kPublished, "published", Severity::kInfo},
+    {EventKind::kBreakerOpened, "breaker_opened", Severity::kWarning},
+    {EventKind::kBreakerProbing, "breaker_probing", Severity::kInfo},
+    {EventKind::kBreakerClosed, "breaker_closed", Severity::kInfo},
+};
+constexpr std::size_t kEventKinds = sizeof(kEvents) / sizeof(kEvents[0]);
+
+constexpr bool AreInOrder() {
+  for (std::size_t i = 0; i < kEventKinds; ++i) {
+    if (kEvents[i].kind != static_cast<EventKind>(i)) return false;
+  }
+  return kEventKinds == static_cast<std::size_t>(EventKind::kBreakerClosed) + 1;
+}
+static_assert(AreInOrder());
+
+}  // namespace
 
 std::string_view EventName(EventKind kind) {
-  switch (kind) {
-    case EventKind::kConnected:
-      return "connected";
-    case EventKind::kDisconnected:
-      return "disconnected";
-    case EventKind::kBlocked:
-      return "blocked";
-    case EventKind::kUnblocked:
-      return "unblocked";
-    case EventKind::kConsuming:
-      return "consuming";
-    case EventKind::kInterrupted:
-      return "interrupted";
-    case EventKind::kDeclared:
-      return "declared";
-    case EventKind::kRenewed:
-      return "renewed";
-    case EventKind::kRenamed:
-      return "renamed";
-    case EventKind::kLapsed:
-      return "lapsed";
-    case EventKind::kLeaseBroken:
-      return "lease_broken";
-    case EventKind::kOverridden:
-      return "overridden";
-    case EventKind::kDeclareFailed:
-      return "declare_failed";
-    case EventKind::kDelivered:
-      return "delivered";
-    case EventKind::kHandled:
-      return "acked";
-    case EventKind::kFailed:
-      return "failed";
-    case EventKind::kRetried:
-      return "retried";
-    case EventKind::kParked:
-      return "parked";
-    case EventKind::kRejected:
-      return "rejected";
-    case EventKind::kSnoozed:
-      return "snoozed";
-    case EventKind::kRequeued:
-      return "requeued";
-    case EventKind::kMoved:
-      return "moved";
-    case EventKind::kForwarded:
-      return "forwarded";
-    case EventKind::kDiscarded:
-      return "discarded";
-    case EventKind::kSkipped:
-      return "skipped";
-    case EventKind::kReturned:
-      return "returned";
-    case EventKind::kUnconfirmed:
-      return "unconfirmed";
-    case EventKind::kHeld:
-      return "held";
-    case EventKind::kPublished:
-      return "published";
-    case EventKind::kBreakerOpened:
-      return "breaker_opened";
-    case EventKind::kBreakerProbing:
-      return "breaker_probing";
-    case EventKind::kBreakerClosed:
-      return "breaker_closed";
-  }
-  return "unknown";
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kEventKinds ? kEvents[index].name : "unknown";
 }
 
 Severity SeverityOf(EventKind kind) {
-  switch (kind) {
-    case EventKind::kDelivered:
-    case EventKind::kHandled:
-    case EventKind::kForwarded:
-    case EventKind::kSkipped:
-    case EventKind::kRenewed:
-      return Severity::kDebug;
-    case EventKind::kConnected:
-    case EventKind::kUnblocked:
-    case EventKind::kConsuming:
-    case EventKind::kDeclared:
-    case EventKind::kLapsed:
-    case EventKind::kFailed:
-    case EventKind::kRetried:
-    case EventKind::kSnoozed:
-    case EventKind::kRequeued:
-    case EventKind::kPublished:
-    case EventKind::kBreakerProbing:
-    case EventKind::kBreakerClosed:
-      return Severity::kInfo;
-    case EventKind::kDisconnected:
-    case EventKind::kBlocked:
-    case EventKind::kInterrupted:
-    case EventKind::kRenamed:
-    case EventKind::kParked:
-    case EventKind::kRejected:
-    case EventKind::kDiscarded:
-    case EventKind::kMoved:
-    case EventKind::kReturned:
-    case EventKind::kUnconfirmed:
-    case EventKind::kBreakerOpened:
-      return Severity::kWarning;
-    case EventKind::kLeaseBroken:
-    case EventKind::kOverridden:
-    case EventKind::kDeclareFailed:
-    case EventKind::kHeld:
-      return Severity::kError;
-  }
-  return Severity::kError;
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kEventKinds ? kEvents[index].severity : Severity::kError;
 }
 
 std::string_view SeverityName(Severity severity) {
