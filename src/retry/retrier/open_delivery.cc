@@ -39,9 +39,17 @@ std::int64_t DeliveryCount(const amqp::Message& message) {
 // Below this size, copying the body is cheaper than sharing it.
 constexpr std::size_t kLeastShared = 512;
 
-// The event that ends the delivery after a call of the handler.
-EventKind DecisionOf(const Step& step) {
-  switch (step.kind) {
+// The event that ends a delivery with this step.
+EventKind EventOf(Step::Kind kind) {
+  switch (kind) {
+    case Step::Kind::kHandle:
+    case Step::Kind::kWait:
+    case Step::Kind::kSkip:
+      break;  // Retrier::Impl carries out these steps
+    case Step::Kind::kForward:
+      return EventKind::kForwarded;
+    case Step::Kind::kMove:
+      return EventKind::kMoved;
     case Step::Kind::kAck:
       return EventKind::kHandled;
     case Step::Kind::kRetry:
@@ -52,11 +60,12 @@ EventKind DecisionOf(const Step& step) {
       return EventKind::kRejected;
     case Step::Kind::kDiscard:
       return EventKind::kDiscarded;
+    case Step::Kind::kRequeue:
+      return EventKind::kRequeued;
     case Step::Kind::kSnooze:
       return EventKind::kSnoozed;
-    default:
-      return EventKind::kRequeued;
   }
+  return EventKind::kSkipped;
 }
 
 CallResult ResultOf(const Step& step) {
@@ -83,6 +92,7 @@ void OpenDelivery::Begin(amqp::MessagePtr&& message,
   assert(state_ == State::kFree);
   new_id_.clear();
   handling_.reset();
+  parks_unchanged_ = false;
   holds_ = 0;
   ForgetRefusal();
   delivery_.emplace(std::move(message), source, history);
@@ -154,7 +164,7 @@ void OpenDelivery::BeginTrace() {
 }
 
 bool OpenDelivery::EndTrace(const Outcome& outcome) {
-  AttemptEnd end{.decision = DecisionOf(step_), .outcome = outcome, .error = step_.reason};
+  AttemptEnd end{.decision = EventOf(step_.kind), .outcome = outcome, .error = step_.reason};
   if (step_.kind == Step::Kind::kRetry || step_.kind == Step::Kind::kSnooze)
     end.delay = step_.delay;
   context_.shared.CallTracer("AttemptTrace::End", [&] { delivery_->trace()->End(end); });
@@ -162,13 +172,13 @@ bool OpenDelivery::EndTrace(const Outcome& outcome) {
 }
 
 bool OpenDelivery::TraceCopy() {
-  const bool comes_unchanged = copy_kind_ == CopyKind::kParkedUnchanged || IsUnchangedReturn();
+  const bool comes_unchanged = parks_unchanged_ || IsUnchangedReturn();
   TraceHeaders headers([this, comes_unchanged](std::string_view name) {
     const auto& present = delivery_->properties().headers;
     return comes_unchanged || (!IsTraceHeader(name) && present && present->Find(name));
   });
   context_.shared.CallTracer("Tracer::OnCopy", [&] {
-    context_.shared.tracer()->OnCopy(*delivery_, EventOf(copy_kind_), headers);
+    context_.shared.tracer()->OnCopy(*delivery_, EventOf(step_.kind), headers);
   });
   trace_headers_ = headers.added().Encode().value_or("");
   return !delivery_->abandoned();
@@ -207,15 +217,11 @@ void OpenDelivery::CarryOut(const Moment& now) {
       Requeue(now);
       return;
     case Step::Kind::kForward:
-      hop_ = context_.shared.delay_steps().First(step_.delay);
-      Publish(CopyKind::kForwarded, now);
-      return;
     case Step::Kind::kSnooze:
-      hop_ = context_.shared.delay_steps().First(step_.delay);
-      Publish(CopyKind::kSnoozed, now);
+      Publish(now);
       return;
     case Step::Kind::kMove:
-      PublishBack(CopyKind::kMoved, now);
+      PublishBack(now);
       return;
     case Step::Kind::kRetry:
     case Step::Kind::kPark:
@@ -232,22 +238,15 @@ void OpenDelivery::CarryOutFailure(const Moment& now) {
   if (has_no_body && !message.passed_on) return KeepUnread();
   Event failed = Describe(EventKind::kFailed, step_.error);
   if (has_no_body) return FinishPassedOn(failed, now);
-  if (step_.kind == Step::Kind::kRetry) {
-    hop_ = context_.shared.delay_steps().First(step_.delay);
-    Publish(CopyKind::kRetried, now);
+  const Step::Kind kind = step_.kind;
+  if (kind == Step::Kind::kRetry || kind == Step::Kind::kPark) {
+    Publish(now);
     context_.shared.ReportAt(now.now, failed);
-  } else if (step_.kind == Step::Kind::kPark) {
-    Publish(CopyKind::kParked, now);
-    context_.shared.ReportAt(now.now, failed);
-  } else if (step_.kind == Step::Kind::kReject) {
-    Reject(/*requeue=*/false);
-    context_.shared.ReportAt(now.now, failed);
-    Close(EventKind::kRejected, now.now);
-  } else {
-    Ack();
-    context_.shared.ReportAt(now.now, failed);
-    Close(EventKind::kDiscarded, now.now);
+    return;
   }
+  kind == Step::Kind::kReject ? Reject(/*requeue=*/false) : Ack();
+  context_.shared.ReportAt(now.now, failed);
+  Close(EventOf(kind), now.now);
 }
 
 // A broker before 4.3 counts each requeue as a failure (F41 in doc/rabbitmq_facts.md). Publishing a
@@ -259,7 +258,7 @@ void OpenDelivery::Requeue(const Moment& now) {
                        context_.counted_returns.WouldCount(
                            BrokerVersion::Parse(context_.shared.broker().server_version()));
   if (by_copy) {
-    PublishBack(CopyKind::kRequeued, now);
+    PublishBack(now);
   } else {
     Reject(/*requeue=*/true);
     Close(EventKind::kRequeued, now.now);
@@ -268,17 +267,15 @@ void OpenDelivery::Requeue(const Moment& now) {
 
 bool OpenDelivery::FillParked(Step step, PublishParams* params) {
   step_ = std::move(step);
-  copy_kind_ = CopyKind::kParked;
   EnsureId();
   const absl::Time now = context_.shared.clock().Now();
   if (Fill(params, now)) return true;
-  copy_kind_ = CopyKind::kParkedUnchanged;
+  parks_unchanged_ = true;
   return Fill(params, now);
 }
 
 // The copy of the delivery is already in the parked queue.
 void OpenDelivery::FinishPassedOn(Event& failed, const Moment& now) {
-  copy_kind_ = CopyKind::kParked;
   const absl::Duration unsafe = SafeFrom() - now.since_boot;
   if (unsafe > absl::ZeroDuration()) {
     return Wait(unsafe, [this] {
@@ -329,7 +326,7 @@ void OpenDelivery::KeepUnread() {
 // publish to the queue can set those, even without access to the exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
-  const bool first_hop = copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed;
+  const bool first_hop = step_.kind == Step::Kind::kRetry || step_.kind == Step::Kind::kSnooze;
   return !work_exchange.empty() && first_hop && hop_.left == absl::ZeroDuration() &&
          delivery_->message()->exchange == work_exchange;
 }
@@ -378,7 +375,7 @@ absl::Duration OpenDelivery::Waited() const {
 Annotation OpenDelivery::Annotate(absl::Time now) const {
   const Delivery::History& history = delivery_->history();
   Annotation copy{.id = id()};
-  if (IsAfterFailure()) {
+  if (step_.failed()) {
     // A message whose body was not read was not handled, so it has not failed again.
     const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
     copy.failures = SaturatingSum(history.failures, call);
@@ -389,27 +386,26 @@ Annotation OpenDelivery::Annotate(absl::Time now) const {
     copy.first_failure = history.first_failure;
     copy.error = history.last_error;
   }
-  switch (copy_kind_) {
-    case CopyKind::kRetried:
-    case CopyKind::kSnoozed:
+  switch (step_.kind) {
+    case Step::Kind::kRetry:
+    case Step::Kind::kSnooze:
       copy.not_before = now + step_.delay;
       copy.delay = step_.delay;
       copy.remaining = hop_.left;
       break;
-    case CopyKind::kForwarded:
+    case Step::Kind::kForward:
       copy.not_before = history.not_before;
       copy.delay = history.delay;
       copy.remaining = hop_.left;
       break;
-    case CopyKind::kMoved:
-    case CopyKind::kRequeued:
+    case Step::Kind::kMove:
+    case Step::Kind::kRequeue:
       copy.not_before = history.not_before;
       copy.delay = history.delay;
       copy.remaining = history.remaining.value_or(absl::ZeroDuration());
       copy.waited = Waited();
       break;
-    case CopyKind::kParked:
-    case CopyKind::kParkedUnchanged:
+    default:
       copy.parked = now;
       break;
   }
@@ -420,7 +416,7 @@ bool OpenDelivery::Fill(PublishParams* params, absl::Time now) {
   const std::size_t limit = context_.shared.broker().max_header_size();
   Copy& copy = context_.copy;
   amqp::Properties* const properties = &params->properties;
-  if (copy_kind_ == CopyKind::kParkedUnchanged) {
+  if (parks_unchanged_) {
     if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond, properties)) return false;
   } else if (IsUnchangedReturn()) {
     if (!copy.BuildReturn(*delivery_->message(), Waited(), limit + kTakenBeyond, properties))
@@ -432,7 +428,7 @@ bool OpenDelivery::Fill(PublishParams* params, absl::Time now) {
     annotation.trace = trace_headers_;
     if (!copy.Build(*delivery_, annotation, limit, properties)) return false;
   }
-  if (copy_kind_ == CopyKind::kParked || copy_kind_ == CopyKind::kParkedUnchanged) {
+  if (step_.kind == Step::Kind::kPark) {
     params->routing_key = context_.parked_queue.queue();
   } else if (ReturnsThroughWorkExchange()) {
     params->routing_key = delivery_->message()->routing_key;
@@ -448,8 +444,8 @@ void OpenDelivery::EnsureId() {
   if (id().empty()) AssignNewRetryId(*context_.shared.environment().random, &new_id_);
 }
 
-void OpenDelivery::Publish(CopyKind kind, const Moment& now) {
-  copy_kind_ = kind;
+void OpenDelivery::Publish(const Moment& now) {
+  if (IsDelayed()) hop_ = context_.shared.delay_steps().First(step_.delay);
   if (!IsUnchangedReturn()) EnsureId();
   if (context_.shared.tracer() != nullptr) {
     if (!TraceCopy()) return;
@@ -460,16 +456,16 @@ void OpenDelivery::Publish(CopyKind kind, const Moment& now) {
   context_.shared.publisher().Send(*this, now);
 }
 
-void OpenDelivery::PublishBack(CopyKind kind, const Moment& now) {
+void OpenDelivery::PublishBack(const Moment& now) {
   if (context_.returns_paused) return Enter(State::kReturning);
-  Publish(kind, now);
+  Publish(now);
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {
   assert(state_ == State::kPublishing);
   if (result.kind == SendResult::Kind::kSent) {
     AckCopied(result);
-  } else if (copy_kind_ == CopyKind::kRequeued) {
+  } else if (step_.kind == Step::Kind::kRequeue) {
     Reject(/*requeue=*/true);
     Close(EventKind::kRequeued, Look().now);
   } else if (IsDelayed() || IsDirect()) {
@@ -486,19 +482,25 @@ void OpenDelivery::OnCopyRefused(const SendResult& result) {
           "its headers leave no room for those of retryq; parked unchanged "
           "after: ",
           step_.error);
-      Publish(CopyKind::kParkedUnchanged);
+      Park(/*unchanged=*/true);
       return;
     case SendResult::Kind::kRefused:
       if (IsForbidden(result.code)) break;  // the destination is refused, not the message
       step_.reason = absl::StrCat("the broker refuses its copy (", std::string(result.text),
                                   "); parked after: ", step_.error);
-      Publish(CopyKind::kParked);
+      Park(/*unchanged=*/false);
       return;
     case SendResult::Kind::kReturned:  // never for delayed copies; kMoved waits for its queue
     case SendResult::Kind::kSent:
       break;
   }
   Hold(result.text);
+}
+
+void OpenDelivery::Park(bool unchanged) {
+  step_.kind = Step::Kind::kPark;
+  parks_unchanged_ = unchanged;
+  Publish();
 }
 
 void OpenDelivery::OnParkedRefused(const SendResult& result) {
@@ -509,8 +511,8 @@ void OpenDelivery::OnParkedRefused(const SendResult& result) {
       OnParkedQueueGone();
       return;
     case SendResult::Kind::kTooLarge:
-      if (copy_kind_ == CopyKind::kParked) {
-        Publish(CopyKind::kParkedUnchanged);
+      if (!parks_unchanged_) {
+        Park(/*unchanged=*/true);
       } else {
         Hold(
             "its headers are larger than the broker's frame_max allows; "
@@ -530,7 +532,7 @@ void OpenDelivery::OnParkedQueueGone() {
     OpenDelivery& open = *self.get();
     assert(open.state_ == State::kDeclaring);
     if (there.ok()) {
-      open.Publish(open.copy_kind_);
+      open.Publish();
     } else {
       open.Hold(there.ToString());
     }
@@ -545,34 +547,15 @@ void OpenDelivery::Hold(std::string_view why) {
       Pauses::After(++holds_, kFirstHold, kLongestHold, *context_.shared.environment().random);
   timer_ = context_.shared.environment().timers->After(pause, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
-    Publish(copy_kind_);
+    Publish();
   });
   Event held = Describe(EventKind::kHeld, why);
   context_.shared.Report(held);
 }
 
-EventKind OpenDelivery::EventOf(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::kRetried:
-      return EventKind::kRetried;
-    case CopyKind::kSnoozed:
-      return EventKind::kSnoozed;
-    case CopyKind::kForwarded:
-      return EventKind::kForwarded;
-    case CopyKind::kMoved:
-      return EventKind::kMoved;
-    case CopyKind::kRequeued:
-      return EventKind::kRequeued;
-    case CopyKind::kParked:
-    case CopyKind::kParkedUnchanged:
-      break;
-  }
-  return EventKind::kParked;
-}
-
 void OpenDelivery::AckCopied(const SendResult& result) {
   Ack();
-  Event event = Describe(EventOf(copy_kind_), step_.reason);
+  Event event = Describe(EventOf(step_.kind), step_.reason);
   event.delay_queue = result.delay_queue;
   event.confirmed_after = result.confirmed_after;
   if (IsDelayed()) event.delay = step_.delay;

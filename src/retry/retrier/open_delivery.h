@@ -83,7 +83,7 @@ class OpenDelivery final : private PendingPublish {
     kWaiting,     // the delivery waits for the rest of its delay
     kHandling,    // the handler is running, or about to be called
     kReturning,   // will be copied to its own queue when the flow of deliveries has ended
-    kPublishing,  // a copy of the kind `copy_kind_` is being published
+    kPublishing,  // a copy is being published, as `step_` says
     kDeclaring,   // its missing parked queue is being declared; then it is published again
     kHeld,        // no destination takes its copy; it is published again after a pause
   };
@@ -130,20 +130,6 @@ class OpenDelivery final : private PendingPublish {
   void Abandon() { Enter(State::kFree); }
 
  private:
-  // The kind of the copy, which determines where it is published.
-  enum class CopyKind {
-    kRetried,          // to a delay queue
-    kSnoozed,          // to a delay queue
-    kForwarded,        // to a delay queue, for the rest of its delay
-    kMoved,            // to the end of its own queue
-    kRequeued,         // to the end of its own queue
-    kParked,           // to the parked queue
-    kParkedUnchanged,  // to the parked queue, without `x-retry-…` headers
-  };
-
-  // The event when a copy of this kind is confirmed.
-  static EventKind EventOf(CopyKind kind);
-
   // PendingPublish.
   std::optional<DelayRoute> Route() const override;
   absl::Duration SafeFrom() const override;
@@ -158,11 +144,14 @@ class OpenDelivery final : private PendingPublish {
   void Requeue(const Moment& now);
   void KeepUnread();
   void FinishPassedOn(Event& failed, const Moment& now);
-  void Publish(CopyKind kind) { Publish(kind, Look()); }
-  void Publish(CopyKind kind, const Moment& now);
+  // Publishes a copy for `step_`.
+  void Publish() { Publish(Look()); }
+  void Publish(const Moment& now);
   // Publishes a copy to the delivery's own queue, or waits while returns are paused.
-  void PublishBack(CopyKind kind, const Moment& now);
+  void PublishBack(const Moment& now);
   void OnCopyRefused(const SendResult& result);
+  // Publishes the copy to the parked queue instead.
+  void Park(bool unchanged);
   void OnParkedRefused(const SendResult& result);
   void OnParkedQueueGone();
   void Hold(std::string_view why);
@@ -177,16 +166,11 @@ class OpenDelivery final : private PendingPublish {
 
   // Whether the copy is published directly to the work queue.
   bool IsDirect() const {
-    return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kRequeued;
-  }
-  // Whether the step treats the delivery as failed, so that the copy contains its error.
-  bool IsAfterFailure() const {
-    return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kParked ||
-           copy_kind_ == CopyKind::kParkedUnchanged;
+    return step_.kind == Step::Kind::kMove || step_.kind == Step::Kind::kRequeue;
   }
   bool IsDelayed() const {
-    return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
-           copy_kind_ == CopyKind::kForwarded;
+    return step_.kind == Step::Kind::kRetry || step_.kind == Step::Kind::kSnooze ||
+           step_.kind == Step::Kind::kForward;
   }
   // Whether the copy is unchanged: it returns to its queue, and the headers and the route of the
   // message already contain everything that must be kept.
@@ -210,12 +194,12 @@ class OpenDelivery final : private PendingPublish {
   const std::function<void()> released_;
 
   State state_ = State::kFree;
-  CopyKind copy_kind_ = CopyKind::kRetried;  // in kPublishing, kDeclaring and kHeld
-  std::optional<Delivery> delivery_;         // empty only in kFree
-  Step step_;                                // the last decision
-  Hop hop_ = {};                             // the delay queue of the copy, if it is delayed
-  std::string trace_headers_;                // of the copy, encoded; empty without a tracer
-  std::string new_id_;  // of the copies of a message without an id, once there is one
+  std::optional<Delivery> delivery_;  // empty only in kFree
+  Step step_;                         // the last decision, kPark if its copy is refused
+  bool parks_unchanged_ = false;      // kPark: the copy has no `x-retry-…` headers
+  Hop hop_ = {};                      // the delay queue of the copy, if it is delayed
+  std::string trace_headers_;         // of the copy, encoded; empty without a tracer
+  std::string new_id_;                // of the copies of a message without an id, once there is one
   bool is_counted_ = true;
   absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, if it has an expiration
   std::uint32_t holds_ = 0;                           // how often it has been held
