@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/field_errors.h"
 #include "base/header_names.h"
 #include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
@@ -58,8 +59,9 @@ Client::Impl::Impl(EventLoop& loop, ClientOptions options)
     : Impl(EnvironmentOn(loop, options), FailureOf(loop), KeepThrown, std::move(options)) {
   const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
   if (!connection.ok()) {
-    invalid_ =
-        Join(connection.status(), ValidateClient(options_, amqp::ConnectionOptions().heartbeat));
+    FieldErrors errors(connection.status());
+    errors.Add(ValidateClient(options_, amqp::ConnectionOptions().heartbeat));
+    invalid_ = errors.status();
     return;
   }
   invalid_ = ValidateClient(options_, connection->heartbeat);
@@ -147,12 +149,11 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
                             .parked_queue = std::move(options.parked_queue),
                             .share_retries = options.share_retries,
                             .former_queues = std::move(options.former_queues)};
-  absl::Status valid =
-      Join(Join(invalid_, ValidateConsumer(options)), Validate(of_retrier, options_.delay_queues));
-  if (handler == nullptr) {
-    valid = Join(valid, absl::InvalidArgumentError("the handler must not be empty"));
-  }
-  if (!valid.ok()) return valid;
+  FieldErrors errors(invalid_);
+  errors.Add(ValidateConsumer(options));
+  errors.Add(Validate(of_retrier, options_.delay_queues));
+  errors.Require(handler != nullptr, "the handler must not be empty");
+  if (!errors.status().ok()) return errors.status();
   absl::StatusOr<std::unique_ptr<Retrier>> retrier =
       Retrier::Create(shared_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
@@ -199,19 +200,16 @@ std::unique_ptr<PublishTrace> Client::Impl::BeginTrace(OutgoingMessage& message,
 
 void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options, Answer answer,
                            const std::shared_ptr<void>& context) {
-  absl::Status valid =
-      Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
-  valid = Join(valid, ValidateMessage(message));
-  if (message.expiration && (options.at || options.delay > absl::ZeroDuration())) {
-    valid =
-        Join(valid, absl::InvalidArgumentError(
-                        "expiration cannot be combined with a delay, which it would end early"));
-  }
+  FieldErrors errors(invalid_);
+  errors.Add(ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
+  errors.Add(ValidateMessage(message));
+  errors.Require(!message.expiration || (!options.at && options.delay <= absl::ZeroDuration()),
+                 "expiration cannot be combined with a delay, which it would end early");
   if (const std::size_t open = publishes_.size() + link_->posted();
-      valid.ok() && open >= options_.max_open_publishes) {
-    valid = TooManyPublishes(open);
+      errors.status().ok() && open >= options_.max_open_publishes) {
+    errors.Add(TooManyPublishes(open));
   }
-  if (!valid.ok()) return AnswerLater(std::move(answer), std::move(valid));
+  if (!errors.status().ok()) return AnswerLater(std::move(answer), errors.status());
   std::unique_ptr<PublishTrace> trace;
   if (shared_->tracer() != nullptr) {
     trace = BeginTrace(message, options, context);
@@ -245,8 +243,9 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
 }
 
 void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options, Answer answer) {
-  absl::Status valid = Join(invalid_, Validate(work_queue));
-  if (!valid.ok()) return AnswerLater(std::move(answer), std::move(valid));
+  FieldErrors errors(invalid_);
+  errors.Add(Validate(work_queue));
+  if (!errors.status().ok()) return AnswerLater(std::move(answer), errors.status());
   const std::uint64_t number = next_declare_++;
   auto declare = std::make_unique<PendingDeclare>(
       shared_, std::move(work_queue), options,

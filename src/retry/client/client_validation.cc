@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "base/field_errors.h"
 #include "base/name_size.h"
 #include "retry/client/declare_work_queue.h"
 #include "retryq/amqp/table.h"
@@ -16,30 +16,7 @@ constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
 constexpr int kMostHandlerThreads = 1024;
 constexpr std::uint64_t kMostMaxBody = std::uint64_t{512} << 20;
 
-absl::Status ValidateTimes(const OutgoingMessage& message) {
-  absl::Status status;
-  if (message.timestamp &&
-      (*message.timestamp < absl::UnixEpoch() || *message.timestamp == absl::InfiniteFuture())) {
-    status = absl::InvalidArgumentError("timestamp must be 1970 or later, and finite");
-  }
-  if (message.expiration &&
-      (*message.expiration < absl::ZeroDuration() || *message.expiration > kMaxQueueLifetime)) {
-    status = Join(status,
-                  absl::InvalidArgumentError(absl::StrCat(
-                      "expiration must be between 0 and ", absl::FormatDuration(kMaxQueueLifetime),
-                      ", but is ", absl::FormatDuration(*message.expiration))));
-  }
-  return status;
-}
-
 }  // namespace
-
-absl::Status Join(const absl::Status& a, const absl::Status& b) {
-  if (a.ok()) return b;
-  if (b.ok()) return a;
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(a.message()), "; ", std::string(b.message())));
-}
 
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
   std::vector<std::string> urls = {options.url};
@@ -66,17 +43,17 @@ absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& option
 }
 
 absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbeat) {
-  absl::Status status = Validate(options.delay_queues, heartbeat);
-  if (options.max_open_publishes > 0) return status;
-  return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
+  FieldErrors errors(Validate(options.delay_queues, heartbeat));
+  errors.Require(options.max_open_publishes > 0, "max_open_publishes must be above zero");
+  return errors.status();
 }
 
 absl::Status ValidateMessage(const OutgoingMessage& message) {
+  FieldErrors errors;
   const absl::StatusOr<std::string> headers = message.headers.Encode();
-  absl::Status status = headers.ok() ? amqp::TableView(*headers).CheckFinite() : headers.status();
-  if (!status.ok()) {
-    status = absl::InvalidArgumentError(absl::StrCat("headers: ", std::string(status.message())));
-  }
+  const absl::Status valid =
+      headers.ok() ? amqp::TableView(*headers).CheckFinite() : headers.status();
+  errors.Require(valid.ok(), "headers: ", valid.message());
   const std::pair<const char*, const std::string&> names[] = {
       {"exchange", message.exchange},
       {"routing_key", message.routing_key},
@@ -89,16 +66,22 @@ absl::Status ValidateMessage(const OutgoingMessage& message) {
       {"app_id", message.app_id},
       {"user_id", message.user_id}};
   for (const auto& [field, name] : names) {
-    if (name.size() <= kMaxNameSize) continue;
-    status = Join(
-        status, absl::InvalidArgumentError(absl::StrCat(field, " must be at most 255 bytes long")));
+    errors.Require(name.size() <= kMaxNameSize, field, " must be at most 255 bytes long");
   }
   const bool names_queue = message.exchange.empty();
-  if ((names_queue ? message.routing_key : message.exchange).find('\0') != std::string::npos) {
-    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
-                              names_queue ? "routing_key" : "exchange", " must not contain NUL")));
+  const std::string& target = names_queue ? message.routing_key : message.exchange;
+  errors.Require(target.find('\0') == std::string::npos, names_queue ? "routing_key" : "exchange",
+                 " must not contain NUL");
+  errors.Require(!message.timestamp || (*message.timestamp >= absl::UnixEpoch() &&
+                                        *message.timestamp != absl::InfiniteFuture()),
+                 "timestamp must be 1970 or later, and finite");
+  if (message.expiration &&
+      (*message.expiration < absl::ZeroDuration() || *message.expiration > kMaxQueueLifetime)) {
+    errors.Require(false, "expiration must be between 0 and ",
+                   absl::FormatDuration(kMaxQueueLifetime), ", but is ",
+                   absl::FormatDuration(*message.expiration));
   }
-  return Join(status, ValidateTimes(message));
+  return errors.status();
 }
 
 WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
@@ -107,49 +90,31 @@ WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
 }
 
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
-  absl::Status status;
-  if (options.prefetch == 0) {
-    status = absl::InvalidArgumentError("prefetch must be 1 to 65535: it bounds memory");
-  }
-  if (options.max_body == 0 || options.max_body > kMostMaxBody) {
-    status =
-        Join(status, absl::InvalidArgumentError(absl::StrCat("max_body must be 1 to ", kMostMaxBody,
-                                                             ", but is ", options.max_body)));
-  }
-  if (options.handler_threads < 0 || options.handler_threads > kMostHandlerThreads) {
-    status = Join(status, absl::InvalidArgumentError(absl::StrCat("handler_threads must be 0 to ",
-                                                                  kMostHandlerThreads, ", but is ",
-                                                                  options.handler_threads)));
-  }
+  FieldErrors errors;
+  errors.Require(options.prefetch > 0, "prefetch must be 1 to 65535: it bounds memory");
+  errors.Require(options.max_body > 0 && options.max_body <= kMostMaxBody, "max_body must be 1 to ",
+                 kMostMaxBody, ", but is ", options.max_body);
+  errors.Require(options.handler_threads >= 0 && options.handler_threads <= kMostHandlerThreads,
+                 "handler_threads must be 0 to ", kMostHandlerThreads, ", but is ",
+                 options.handler_threads);
   const absl::Duration timeout = options.consumer_timeout;
-  if (timeout != absl::ZeroDuration() &&
-      (timeout < absl::Milliseconds(1) || timeout > kLongestConsumerTimeout)) {
-    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
-                              "consumer_timeout must be between 1ms and 3650 days (0: as the "
-                              "broker is configured), but is ",
-                              absl::FormatDuration(timeout))));
-  }
-  if (options.arguments.Find(kPriorityArgument) != nullptr) {
-    status = Join(
-        status, absl::InvalidArgumentError("arguments must not contain x-priority: set priority"));
-  }
-  if (options.arguments.Find(kTimeoutArgument) != nullptr) {
-    status = Join(status,
-                  absl::InvalidArgumentError("arguments must not contain x-consumer-timeout: set "
-                                             "consumer_timeout"));
-  }
-  status = Join(status, ValidateArguments(options.arguments));
-  if (options.breaker) status = Join(status, Validate(*options.breaker));
-  if (!options.declare) return status;
-  if (!options.declare->name.empty() && options.declare->name != options.queue) {
-    status = Join(status, absl::InvalidArgumentError(
-                              "declare.name must be empty, or the queue that is consumed"));
-  }
+  errors.Require(timeout == absl::ZeroDuration() ||
+                     (timeout >= absl::Milliseconds(1) && timeout <= kLongestConsumerTimeout),
+                 "consumer_timeout must be between 1ms and 3650 days (0: as the broker is "
+                 "configured), but is ",
+                 absl::FormatDuration(timeout));
+  errors.Require(options.arguments.Find(kPriorityArgument) == nullptr,
+                 "arguments must not contain x-priority: set priority");
+  errors.Require(options.arguments.Find(kTimeoutArgument) == nullptr,
+                 "arguments must not contain x-consumer-timeout: set consumer_timeout");
+  errors.Add(ValidateArguments(options.arguments));
+  if (options.breaker) errors.Add(Validate(*options.breaker));
+  if (!options.declare) return errors.status();
+  errors.Require(options.declare->name.empty() || options.declare->name == options.queue,
+                 "declare.name must be empty, or the queue that is consumed");
   // A queue without a name is reported elsewhere.
-  if (!options.queue.empty()) {
-    status = Join(status, Validate(Named(*options.declare, options.queue)));
-  }
-  return status;
+  if (!options.queue.empty()) errors.Add(Validate(Named(*options.declare, options.queue)));
+  return errors.status();
 }
 
 }  // namespace retryq

@@ -18,9 +18,6 @@ namespace retryq {
 inline constexpr char kPriorityArgument[] = "x-priority";
 inline constexpr char kTimeoutArgument[] = "x-consumer-timeout";
 
-// Joins both errors, so that users can correct all mistakes at once.
-absl::Status Join(const absl::Status& a, const absl::Status& b);
-
 // Returns the current connection options: calls the sources in the client's options.
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options);
 

@@ -6,11 +6,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/field_errors.h"
 #include "base/name_size.h"
 #include "base/quoting.h"
 #include "base/remedy.h"
@@ -25,17 +24,6 @@ constexpr std::string_view kReservedPrefix = "amq.";
 
 // If two clients declare a queue at the same time, one may get a 404 (F46).
 constexpr int kMostAttempts = 3;
-
-void CheckObjectName(const std::string& field, const std::string& name,
-                     std::vector<std::string>* errors) {
-  if (name.empty()) errors->push_back(absl::StrCat(field, " must not be empty"));
-  if (name.size() > kMaxNameSize) {
-    errors->push_back(absl::StrCat(field, " must be at most 255 bytes long"));
-  }
-  if (name.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-    errors->push_back(absl::StrCat(field, " must contain neither line breaks nor NUL"));
-  }
-}
 
 // The broker closes the connection if it does not know the type.
 bool IsExchangeType(std::string_view type) {
@@ -178,31 +166,24 @@ absl::Status ValidateArguments(const amqp::Table& arguments) {
 }
 
 absl::Status Validate(const WorkQueue& work_queue) {
-  std::vector<std::string> errors;
-  CheckObjectName("queue", work_queue.name, &errors);
-  if (work_queue.name.starts_with(kReservedPrefix)) {
-    errors.emplace_back("queue must not begin with amq., which RabbitMQ keeps for itself");
-  }
-  if (work_queue.arguments.Find(kTypeArgument) != nullptr) {
-    errors.emplace_back("arguments must not contain x-queue-type: set type");
-  }
-  if (const absl::Status valid = ValidateArguments(work_queue.arguments); !valid.ok()) {
-    errors.emplace_back(valid.message());
-  }
+  FieldErrors errors;
+  errors.Require(!work_queue.name.empty(), "queue must not be empty");
+  errors.RequireName("queue", work_queue.name);
+  errors.Require(!work_queue.name.starts_with(kReservedPrefix),
+                 "queue must not begin with amq., which RabbitMQ keeps for itself");
+  errors.Require(work_queue.arguments.Find(kTypeArgument) == nullptr,
+                 "arguments must not contain x-queue-type: set type");
+  errors.Add(ValidateArguments(work_queue.arguments));
   for (const WorkQueueBinding& binding : work_queue.bindings) {
-    CheckObjectName("exchange", binding.exchange, &errors);
-    if (!IsExchangeType(binding.exchange_type)) {
-      errors.push_back(
-          absl::StrCat("exchange_type must be direct, topic, fanout, headers or x-…, "
-                       "but is ",
-                       InQuotes(binding.exchange_type)));
-    }
-    if (binding.routing_key.size() > kMaxNameSize) {
-      errors.emplace_back("routing_key must be at most 255 bytes long");
-    }
+    errors.Require(!binding.exchange.empty(), "exchange must not be empty");
+    errors.RequireName("exchange", binding.exchange);
+    errors.Require(IsExchangeType(binding.exchange_type),
+                   "exchange_type must be direct, topic, fanout, headers or x-…, but is ",
+                   InQuotes(binding.exchange_type));
+    errors.Require(binding.routing_key.size() <= kMaxNameSize,
+                   "routing_key must be at most 255 bytes long");
   }
-  if (errors.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+  return errors.status();
 }
 
 void DeclareWorkQueue(Broker& broker, WorkQueue work_queue, bool only_if_missing,

@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/field_errors.h"
 
 namespace retryq {
 namespace {
@@ -43,33 +42,34 @@ std::string PrefixError(std::string_view prefix) {
 
 absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat,
                       const std::string& field) {
-  std::vector<std::string> errors;
+  FieldErrors errors;
   const auto check = [&](bool good, const char* name, const std::string& rule,
                          absl::Duration value) {
-    if (good) return;
-    errors.push_back(absl::StrCat(field, ".", name, " must be ", rule, ", but is ",
-                                  absl::FormatDuration(value)));
+    errors.Require(good, field, ".", name, " must be ", rule, ", but is ",
+                   absl::FormatDuration(value));
   };
-  const auto in_reach = [](absl::Duration value) {
-    return value > absl::ZeroDuration() && value <= kMaxQueueLifetime;
+  const auto check_reach = [&](const char* name, absl::Duration value) {
+    check(value > absl::ZeroDuration() && value <= kMaxQueueLifetime, name,
+          "above 0 and at most 3650 days", value);
   };
-  const std::string reach = "above 0 and at most 3650 days";
+  const auto check_limit = [&](const char* name, std::uint64_t limit) {
+    errors.Require(limit <= kMaxLimit, field, ".", name, " must be at most ", kMaxLimit,
+                   ", but is ", limit);
+  };
 
-  if (const std::string error = PrefixError(options.prefix); !error.empty()) {
-    errors.push_back(absl::StrCat(field, ".prefix ", error));
-  }
-  if (options.max_delay_queues < kFewestDelayQueues ||
-      options.max_delay_queues > kMostDelayQueues) {
-    errors.push_back(absl::StrCat(field, ".max_delay_queues must be from ", kFewestDelayQueues,
-                                  " to ", kMostDelayQueues, ", but is ", options.max_delay_queues));
-  }
-  check(in_reach(options.margin), "margin", reach, options.margin);
-  check(in_reach(options.min_window), "min_window", reach, options.min_window);
-  check(in_reach(options.max_window), "max_window", reach, options.max_window);
+  const std::string prefix = PrefixError(options.prefix);
+  errors.Require(prefix.empty(), field, ".prefix ", prefix);
+  errors.Require(options.max_delay_queues >= kFewestDelayQueues &&
+                     options.max_delay_queues <= kMostDelayQueues,
+                 field, ".max_delay_queues must be from ", kFewestDelayQueues, " to ",
+                 kMostDelayQueues, ", but is ", options.max_delay_queues);
+  check_reach("margin", options.margin);
+  check_reach("min_window", options.min_window);
+  check_reach("max_window", options.max_window);
   check(options.min_window <= options.max_window, "min_window",
         absl::StrCat("at most max_window (", absl::FormatDuration(options.max_window), ")"),
         options.min_window);
-  check(in_reach(options.confirm_timeout), "confirm_timeout", reach, options.confirm_timeout);
+  check_reach("confirm_timeout", options.confirm_timeout);
   if (options.queue_type == QueueType::kQuorum) {
     check(options.outage >= kMinOutage && options.outage <= kMaxOutage, "outage",
           "5 minutes to 4 years (1460 days)", options.outage);
@@ -78,23 +78,14 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
                        absl::FormatDuration(options.confirm_timeout), ")"),
           options.outage);
   }
-  if (heartbeat <= absl::ZeroDuration()) {
-    errors.emplace_back(
-        "heartbeat must not be 0: without it a dead connection outlives its leases");
-  } else {
-    check(options.margin >= 4 * heartbeat, "margin",
-          absl::StrCat("at least four heartbeats (4 * ", absl::FormatDuration(heartbeat), ")"),
-          options.margin);
-  }
-  const auto check_limit = [&](const char* name, std::uint64_t limit) {
-    if (limit <= kMaxLimit) return;
-    errors.push_back(
-        absl::StrCat(field, ".", name, " must be at most ", kMaxLimit, ", but is ", limit));
-  };
+  errors.Require(heartbeat > absl::ZeroDuration(),
+                 "heartbeat must not be 0: without it a dead connection outlives its leases");
+  check(options.margin >= 4 * heartbeat, "margin",
+        absl::StrCat("at least four heartbeats (4 * ", absl::FormatDuration(heartbeat), ")"),
+        options.margin);
   check_limit("max_length", options.max_length);
   check_limit("max_length_bytes", options.max_length_bytes);
-  if (errors.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+  return errors.status();
 }
 
 absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
@@ -105,10 +96,9 @@ absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions
         absl::StrCat(field, " must be at most 3650 days, the longest TTL of RabbitMQ, but is ",
                      absl::FormatDuration(longest_delay)));
   }
-  const absl::Duration stamp =
-      options.queue_type == QueueType::kQuorum ? absl::Seconds(1) : absl::ZeroDuration();
-  if (QueueLifetime(longest_delay, options) + stamp <= kMaxQueueLifetime) return absl::OkStatus();
   const bool quorum = options.queue_type == QueueType::kQuorum;
+  const absl::Duration stamp = quorum ? absl::Seconds(1) : absl::ZeroDuration();
+  if (QueueLifetime(longest_delay, options) + stamp <= kMaxQueueLifetime) return absl::OkStatus();
   const absl::Duration longest =
       quorum ? absl::Floor(kMaxQueueLifetime / 2 - options.outage, absl::Seconds(1))
              : kMaxQueueLifetime - LeaseWindow(longest_delay, options) - options.margin;

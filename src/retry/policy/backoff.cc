@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/field_errors.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {
@@ -23,14 +22,11 @@ absl::Duration EffectiveMax(const BackoffOptions& options) {
 }
 
 // Checks fields that are valid alone, but exclude each other.
-void CheckTogether(const BackoffOptions& options, const std::string& field,
-                   std::vector<std::string>* errors) {
+void CheckTogether(const BackoffOptions& options, const std::string& field, FieldErrors& errors) {
   const bool linear = options.growth == Growth::kLinear;
   const bool listed = !options.delays.empty();
   const auto exclude = [&](bool both, const char* one, const char* other, const char* why) {
-    if (both)
-      errors->push_back(
-          absl::StrCat(field, one, " cannot be combined with ", field, other, ": ", why));
+    errors.Require(!both, field, one, " cannot be combined with ", field, other, ": ", why);
   };
   exclude(linear && listed, ".growth = kLinear", ".delays", "a list does not grow");
   if (options.jitter_kind != JitterKind::kDecorrelated) return;
@@ -72,33 +68,30 @@ absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures
 }  // namespace
 
 absl::Status Validate(const BackoffOptions& options, const std::string& field) {
-  std::vector<std::string> errors;
-  const auto refuse = [&](const char* name, const char* rule, const std::string& value) {
-    errors.push_back(absl::StrCat(field, ".", name, " must be ", rule, ", but is ", value));
+  FieldErrors errors;
+  const auto check = [&](bool holds, const std::string& name, const std::string& rule,
+                         const std::string& value) {
+    errors.Require(holds, field, ".", name, " must be ", rule, ", but is ", value);
   };
-  if (options.base < kMillisecond || options.base > kMaxQueueLifetime) {
-    refuse("base", "between 1ms and 3650 days", absl::FormatDuration(options.base));
-  }
-  if (!std::isfinite(options.factor) || options.factor < 1.0) {
-    refuse("factor", "a finite number of at least 1", absl::StrCat(options.factor));
-  }
-  if (options.max > kMaxQueueLifetime) {
-    refuse("max", "at most 3650 days", absl::FormatDuration(options.max));
-  } else if (EffectiveMax(options) < options.base) {
-    refuse("max", absl::StrCat("at least base (", absl::FormatDuration(options.base), ")").c_str(),
-           absl::FormatDuration(options.max));
-  }
-  if (!(options.jitter >= 0.0 && options.jitter <= 1.0)) {
-    refuse("jitter", "between 0 and 1", absl::StrCat(options.jitter));
-  }
+  const auto check_delay = [&](const std::string& name, absl::Duration delay) {
+    check(delay >= kMillisecond && delay <= kMaxQueueLifetime, name, "between 1ms and 3650 days",
+          absl::FormatDuration(delay));
+  };
+  check_delay("base", options.base);
+  check(std::isfinite(options.factor) && options.factor >= 1.0, "factor",
+        "a finite number of at least 1", absl::StrCat(options.factor));
+  check(options.max <= kMaxQueueLifetime, "max", "at most 3650 days",
+        absl::FormatDuration(options.max));
+  check(options.max > kMaxQueueLifetime || EffectiveMax(options) >= options.base, "max",
+        absl::StrCat("at least base (", absl::FormatDuration(options.base), ")"),
+        absl::FormatDuration(options.max));
+  check(options.jitter >= 0.0 && options.jitter <= 1.0, "jitter", "between 0 and 1",
+        absl::StrCat(options.jitter));
   for (std::size_t i = 0; i < options.delays.size(); ++i) {
-    if (options.delays[i] >= kMillisecond && options.delays[i] <= kMaxQueueLifetime) continue;
-    refuse(absl::StrCat("delays[", i, "]").c_str(), "between 1ms and 3650 days",
-           absl::FormatDuration(options.delays[i]));
+    check_delay(absl::StrCat("delays[", i, "]"), options.delays[i]);
   }
-  CheckTogether(options, field, &errors);
-  if (errors.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+  CheckTogether(options, field, errors);
+  return errors.status();
 }
 
 absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failures) {

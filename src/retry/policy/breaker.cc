@@ -1,10 +1,8 @@
 #include "retryq/breaker.h"
 
 #include <algorithm>
-#include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/field_errors.h"
 
 namespace retryq {
 namespace {
@@ -20,25 +18,16 @@ constexpr double kRounding = 1e-9;
 }  // namespace
 
 absl::Status Validate(const BreakerOptions& options) {
-  std::vector<std::string> errors;
-  if (options.calls < 1 || options.calls > kMostCalls) {
-    errors.push_back(
-        absl::StrCat("breaker.calls must be 1 to ", kMostCalls, ", but is ", options.calls));
-  }
-  if (!(options.ratio > 0 && options.ratio <= 1)) {  // comparisons with NaN are false
-    errors.push_back(
-        absl::StrCat("breaker.ratio must be above 0 and at most 1, but is ", options.ratio));
-  }
-  if (options.pause < kShortestBreak || options.pause > kLongestBreak) {
-    errors.push_back(absl::StrCat("breaker.pause must be 1s to 24h, but is ",
-                                  absl::FormatDuration(options.pause)));
-  }
-  if (options.probes < 1 || options.probes > kMostProbesInARow) {
-    errors.push_back(absl::StrCat("breaker.probes must be 1 to ", kMostProbesInARow, ", but is ",
-                                  options.probes));
-  }
-  if (errors.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+  FieldErrors errors;
+  errors.Require(options.calls >= 1 && options.calls <= kMostCalls, "breaker.calls must be 1 to ",
+                 kMostCalls, ", but is ", options.calls);
+  errors.Require(options.ratio > 0 && options.ratio <= 1,  // comparisons with NaN are false
+                 "breaker.ratio must be above 0 and at most 1, but is ", options.ratio);
+  errors.Require(options.pause >= kShortestBreak && options.pause <= kLongestBreak,
+                 "breaker.pause must be 1s to 24h, but is ", absl::FormatDuration(options.pause));
+  errors.Require(options.probes >= 1 && options.probes <= kMostProbesInARow,
+                 "breaker.probes must be 1 to ", kMostProbesInARow, ", but is ", options.probes);
+  return errors.status();
 }
 
 Breaker::Breaker(const BreakerOptions& options)

@@ -52,8 +52,8 @@ TEST_F(RetrierTest, RefusesInvalidFormerQueues) {
   MakeRetrier({.queue = "orders"});
   const auto refused = Retrier::Create(shared_, {.queue = "orders", .former_queues = {"", "a\nb"}});
   EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("former_queues must not contain an empty name; former_queues must not "
-                        "contain line breaks"));
+              HasSubstr("former_queues must not contain an empty name; former_queues must "
+                        "contain neither line breaks nor NUL"));
 }
 
 // All headers of an earlier retry, forged by a publisher that may write to the queue, but not to
