@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "retry/delay_queues/quorum_lease.h"
+#include "retry/delay_queues/lease_clock.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "support/consume.h"
 #include "support/own_broker.h"

@@ -4,7 +4,6 @@
 //
 // Each seed produces one history; RETRYQ_SEED=<seed> runs only that one.
 
-#include "retry/delay_queues/quorum_lease.h"
 #include "simulation/lease_history.h"
 #include "support/test.h"
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "loop/pauses.h"
-#include "retry/delay_queues/classic_lease.h"
 
 namespace retryq {
 namespace {
@@ -17,29 +16,6 @@ constexpr absl::Duration kMaxDeclareTime = absl::Seconds(5);
 constexpr absl::Duration kFirstRefusedPause = absl::Seconds(1);
 constexpr absl::Duration kLongestRefusedPause = absl::Seconds(8);
 
-// The lease of a queue that another user has declared, without x-expires: one answer, which
-// confirms that the queue exists, grants the lease forever.
-class EndlessLease final : public LeaseClock {
- public:
-  EndlessLease() : LeaseClock(Times()) {}
-
-  Answer Answered(absl::Duration sent_at, absl::Duration /*now*/) override {
-    times_.renewed_at = sent_at;
-    if (granted()) return Answer::kRenewed;
-    Grant();
-    return Answer::kGranted;
-  }
-};
-
-std::unique_ptr<LeaseClock> MakeClock(absl::Duration ttl, const DelayQueueOptions& options,
-                                      const Epoch& epoch) {
-  if (!options.declare) return std::make_unique<EndlessLease>();
-  if (options.queue_type == QueueType::kQuorum) {
-    return std::make_unique<QuorumLease>(epoch, options);
-  }
-  return std::make_unique<ClassicLease>(ttl, options);
-}
-
 }  // namespace
 
 DelayQueueEntry::DelayQueueEntry(std::uint64_t id, DelayRouteKey key, NameFamily family,
@@ -50,7 +26,7 @@ DelayQueueEntry::DelayQueueEntry(std::uint64_t id, DelayRouteKey key, NameFamily
       options_(options),
       epoch_(epoch.number),
       name_(std::make_shared<const std::string>(declaration().queue.name)),
-      clock_(MakeClock(key_.route().ttl, options, epoch)) {}
+      clock_(key_.route().ttl, options, epoch) {}
 
 DeclareParams DelayQueueEntry::declaration() const {
   const auto slot = static_cast<int>((epoch_ + slots_taken_) % QuorumSlot::kSlots);
@@ -70,8 +46,8 @@ Lease DelayQueueEntry::Give(absl::Duration now) {
   last_given_ = now;
   return {.name = name_,
           .entry = id_,
-          .generation = clock_->generation(),
-          .safe_from = clock_->safe_from()};
+          .generation = clock_.generation(),
+          .safe_from = clock_.safe_from()};
 }
 
 LeaseClock::Answer DelayQueueEntry::Answered(absl::Duration now, const DeclareOk& answer) {
@@ -79,7 +55,7 @@ LeaseClock::Answer DelayQueueEntry::Answered(absl::Duration now, const DeclareOk
   messages_waiting_ = answer.message_count > 0;
   refusals_ = 0;
   retry_from_ = -absl::InfiniteDuration();
-  return clock_->Answered(sent_at, now);
+  return clock_.Answered(sent_at, now);
 }
 
 void DelayQueueEntry::Refused(absl::Duration now) {
@@ -91,11 +67,11 @@ void DelayQueueEntry::Refused(absl::Duration now) {
 // Publishes and declares use different channels, so the answer to a declare may not include a
 // message that was published shortly before it.
 bool DelayQueueEntry::MayHoldMessages() const {
-  return messages_waiting_ || last_given_ >= clock_->renewed_at() - options_.margin / 4;
+  return messages_waiting_ || last_given_ >= clock_.renewed_at() - options_.margin / 4;
 }
 
 absl::Duration DelayQueueEntry::renewal_from() const {
-  return std::max(clock_->renewal_due(), retry_from_);
+  return std::max(clock_.renewal_due(), retry_from_);
 }
 
 absl::Duration DelayQueueEntry::patience_end() const {
@@ -108,8 +84,8 @@ bool DelayQueueEntry::RenewalDue(absl::Duration now) const {
 }
 
 DelayQueueEntry::State DelayQueueEntry::StateAt(absl::Duration now) const {
-  if (clock_->Allows(now)) return declaring() ? State::kRenewing : State::kLeased;
-  if (clock_->Forming(now)) return State::kForming;
+  if (clock_.Allows(now)) return declaring() ? State::kRenewing : State::kLeased;
+  if (clock_.Forming(now)) return State::kForming;
   if (declaring()) return State::kDeclaring;
   return ExistsAt(now) ? State::kExpiring : State::kUnleased;
 }
@@ -117,7 +93,7 @@ DelayQueueEntry::State DelayQueueEntry::StateAt(absl::Duration now) const {
 DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {
   if (waiters.empty()) {
     if (declaring()) return Due::kNothing;
-    if (now >= clock_->end()) return Due::kLapse;
+    if (now >= clock_.end()) return Due::kLapse;
     return MayHoldMessages() && RenewalDue(now) ? Due::kDeclare : Due::kNothing;
   }
   const State state = StateAt(now);
@@ -130,14 +106,14 @@ DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {
 
 absl::Duration DelayQueueEntry::NextDue(absl::Duration now) const {
   if (!waiters.empty() && Allows(now)) return now;
-  if (!waiters.empty() && clock_->Forming(now)) {
-    return std::min(clock_->usable_from(), clock_->over_at());
+  if (!waiters.empty() && clock_.Forming(now)) {
+    return std::min(clock_.usable_from(), clock_.over_at());
   }
   if (declaring()) {
-    return waiters.empty() ? patience_end() : std::min(patience_end(), clock_->over_at());
+    return waiters.empty() ? patience_end() : std::min(patience_end(), clock_.over_at());
   }
   if (!waiters.empty()) return now;
-  return now < renewal_from() ? std::min(renewal_from(), clock_->end()) : clock_->end();
+  return now < renewal_from() ? std::min(renewal_from(), clock_.end()) : clock_.end();
 }
 
 }  // namespace retryq

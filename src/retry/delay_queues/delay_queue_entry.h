@@ -11,14 +11,22 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retry/delay_queues/delay_queue_route.h"
-#include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/lease_clock.h"
-#include "retry/delay_queues/quorum_lease.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/broker/timers.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {
+
+// Permits one publish to a delay queue, right after it is returned.
+struct Lease {
+  std::shared_ptr<const std::string> name;  // of the queue, and of the exchange to publish to
+  std::uint64_t entry = 0;                  // id of the cache entry …
+  std::uint64_t generation = 0;             // … and of its unbroken series of renewals
+  // Time since boot from which messages confirmed in the queue also survive a crash of the broker:
+  // a quorum queue that was declared just before a crash comes back empty.
+  absl::Duration safe_from = -absl::InfiniteDuration();
+};
 
 // The state of one delay queue in this client: its lease, the declares under way, and the callers
 // that wait for it. Decides which action is due; DelayQueues carries it out.
@@ -56,28 +64,28 @@ class DelayQueueEntry {
   enum class State {
     kUnleased,   // nothing may be published, and confirms no longer count
     kDeclaring,  // nothing may be published until a declare is answered
-    kForming,    // the lease is granted, but not usable yet: QuorumLease::kForming
+    kForming,    // the lease is granted, but not usable yet: LeaseClock::kForming
     kLeased,     // messages may be published
     kRenewing,   // messages may be published, and a declare is under way
     kExpiring,   // nothing may be published; the queue still exists, with its messages
   };
   State StateAt(absl::Duration now) const;
 
-  bool Allows(absl::Duration now) const { return clock_->Allows(now); }
+  bool Allows(absl::Duration now) const { return clock_.Allows(now); }
   // Whether publishing requires a declare, and no declare is under way.
   bool NeedsDeclare(absl::Duration now) const {
     const State state = StateAt(now);
     return state == State::kUnleased || state == State::kExpiring;
   }
   bool Covers(std::uint64_t generation, absl::Duration now) const {
-    return clock_->Covers(generation, now);
+    return clock_.Covers(generation, now);
   }
-  std::uint64_t generation() const { return clock_->generation(); }
-  bool granted() const { return clock_->granted(); }
+  std::uint64_t generation() const { return clock_.generation(); }
+  bool granted() const { return clock_.granted(); }
   // Whether there is a lease that has not ended.
-  bool ExistsAt(absl::Duration now) const { return clock_->granted() && now < clock_->end(); }
+  bool ExistsAt(absl::Duration now) const { return clock_.granted() && now < clock_.end(); }
   // Whether the queue's epoch is over, so that another queue must be used.
-  bool Over(absl::Duration now) const { return now >= clock_->over_at(); }
+  bool Over(absl::Duration now) const { return now >= clock_.over_at(); }
 
   // Returns the lease for a publish that is made now. `Allows` must be true.
   Lease Give(absl::Duration now);
@@ -95,7 +103,7 @@ class DelayQueueEntry {
   bool TakeNextSlot();
 
   // The queue was found to be gone: earlier publishes to it no longer count.
-  void Break() { clock_->Break(); }
+  void Break() { clock_.Break(); }
 
   // Whether a publish now should renew the lease.
   bool RenewalDue(absl::Duration now) const;
@@ -136,7 +144,7 @@ class DelayQueueEntry {
   int slots_taken_ = 0;  // number of the family's names that were tried before
   std::shared_ptr<const std::string> name_;
 
-  const std::unique_ptr<LeaseClock> clock_;
+  LeaseClock clock_;
   std::optional<absl::Duration> sent_at_;
   absl::Duration last_given_ = -absl::InfiniteDuration();
   bool messages_waiting_ = false;  // according to the last answer

@@ -1,17 +1,10 @@
 #include "retry/delay_queues/delay_queues.h"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "loop/alive.h"
-#include "loop/pauses.h"
-#include "retry/delay_queues/current_entries.h"
-#include "retry/delay_queues/delay_queue_entry.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/route_declaration.h"
 
@@ -22,126 +15,62 @@ namespace {
 // refused declare for each.
 constexpr std::size_t kMaxRenamedRoutes = 1024;
 
-// Pauses between refused declares.
-constexpr absl::Duration kFirstDeclarePause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestDeclarePause = absl::Seconds(30);
-
 // Number of refused routes that are remembered. Beyond this number, only those whose pause is not
 // over are kept.
 constexpr std::size_t kMaxRefusedRoutes = 1024;
 
 }  // namespace
 
-class DelayQueues::Impl {
- public:
-  Impl(Broker& broker, Environment environment, DelayQueueOptions options)
-      : broker_(broker), environment_(std::move(environment)), options_(std::move(options)) {}
-
-  Lease CurrentLease(const DelayRoute& route, absl::Duration now);
-  void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
-  absl::Duration RefusedFor(const DelayRoute& route) const;
-  void RetryNow();
-  bool Covers(const Lease& lease) const { return Covers(lease, Now()); }
-  bool Covers(const Lease& lease, absl::Duration now) const;
-  void Broken(const Lease& lease, std::string_view why);
-  std::optional<std::string> Nacked(const Lease& lease);
-  void Avoid(const DelayRoute& route);
-  void DropAll(const absl::Status& why);
-  std::size_t size() const { return entries_.size(); }
-
- private:
-  using Entry = DelayQueueEntry;
-
-  absl::Duration Now() const { return environment_.clock->SinceBoot(); }
-  Entry* Find(std::uint64_t id) const;
-  bool IsCurrent(const Entry& entry) { return current_.Find(entry.key().route()) == &entry; }
-  Entry& MakeCurrent(const DelayRoute& route, NameFamily family);
-  Entry& UsableEntry(const DelayRoute& route);
-  void Erase(Entry& entry);
-
-  Lease NewLease(Entry& entry, absl::Duration now);
-  void Declare(Entry& entry);
-  void LookFor(const Entry& entry, Broker::DeclareCallback answered);
-  void RenewUnused(Entry& entry);
-  void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
-  void OnDeclared(Entry& entry, const DeclareOk& answer);
-  void OnRefused(Entry& entry, const absl::Status& refusal);
-  void OnGranted(Entry& entry);
-  void Rename(Entry& entry, RenameCause cause, std::string_view detail = {});
-  void Rotate(Entry& over);
-  void Remember(const Entry& renamed);
-  bool StillWanted(Entry& late);
-  void KeepWhileItExists(Entry& entry);
-
-  void NoteRefusal(const DelayRouteKey& route);
-
-  void Schedule(Entry& entry);
-  void OnTimer(std::uint64_t id);
-  void AnswerWaiters(Entry& entry);
-  void FailWaiters(const std::deque<Entry::Waiter>& waiters, const absl::Status& why);
-  // Number of entries with a lease.
-  std::size_t leased() const;
-  void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
-
-  Broker& broker_;
-  const Environment environment_;
-  const DelayQueueOptions options_;
-
-  // By id. Later entries have higher ids.
-  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Entry>> entries_;
-  std::uint64_t last_id_ = 0;
-  // Entries that are no longer current, because their route was renamed, stay until their leases
-  // end: messages published under them are still covered.
-  CurrentEntries current_;
-  absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
-
-  // Refusals of a route, now or lately.
-  struct Refusals {
-    Pauses pauses{kFirstDeclarePause, kLongestDeclarePause};
-    absl::Duration until;  // since boot
-  };
-  absl::flat_hash_map<DelayRouteKey, Refusals, DelayRouteKey::Hash, DelayRouteKey::Equal> refusals_;
-
-  const Lifeline<Impl> lifeline_{this};
-};
-
-DelayQueues::Impl::Entry* DelayQueues::Impl::Find(std::uint64_t id) const {
-  if (Entry* const last = current_.last(); last != nullptr && last->id() == id) return last;
+DelayQueues::Entry* DelayQueues::Find(std::uint64_t id) const {
+  if (last_found_ != nullptr && last_found_->id() == id) return last_found_;
   const auto found = entries_.find(id);
   return found == entries_.end() ? nullptr : found->second.get();
 }
 
-DelayQueues::Impl::Entry& DelayQueues::Impl::MakeCurrent(const DelayRoute& route,
-                                                         NameFamily family) {
+DelayQueues::Entry* DelayQueues::FindCurrent(const DelayRoute& route) {
+  if (last_found_ != nullptr && last_found_->key().route() == route) return last_found_;
+  const auto found = current_.find(route);
+  if (found == current_.end()) return nullptr;
+  last_found_ = found->second;
+  return last_found_;
+}
+
+void DelayQueues::SetCurrent(Entry& entry) {
+  current_[entry.key()] = &entry;
+  last_found_ = nullptr;
+}
+
+DelayQueues::Entry& DelayQueues::MakeCurrent(const DelayRoute& route, NameFamily family) {
   const std::uint64_t id = ++last_id_;
   const Epoch epoch = Epoch::At(environment_.clock->Now(), Now(), route.ttl, options_);
   auto made = std::make_unique<Entry>(id, DelayRouteKey(route), family, options_, epoch);
   Entry& entry = *entries_.emplace(id, std::move(made)).first->second;
-  current_.Set(entry);
+  SetCurrent(entry);
   return entry;
 }
 
-void DelayQueues::Impl::Erase(Entry& entry) {
-  if (IsCurrent(entry)) current_.Erase(entry.key());
+void DelayQueues::Erase(Entry& entry) {
+  if (IsCurrent(entry)) current_.erase(entry.key());
+  last_found_ = nullptr;
   entries_.erase(entry.id());
 }
 
-Lease DelayQueues::Impl::CurrentLease(const DelayRoute& route, absl::Duration now) {
-  Entry* const entry = current_.Find(route);
+Lease DelayQueues::CurrentLease(const DelayRoute& route, absl::Duration now) {
+  Entry* const entry = FindCurrent(route);
   return entry != nullptr && entry->Allows(now) ? NewLease(*entry, now) : Lease();
 }
 
-absl::Duration DelayQueues::Impl::RefusedFor(const DelayRoute& route) const {
+absl::Duration DelayQueues::RefusedFor(const DelayRoute& route) const {
   const auto found = refusals_.find(route);
   if (found == refusals_.end()) return absl::ZeroDuration();
   return std::max(found->second.until - Now(), absl::ZeroDuration());
 }
 
-void DelayQueues::Impl::RetryNow() {
+void DelayQueues::RetryNow() {
   for (auto& [route, refusals] : refusals_) refusals.until = Now();
 }
 
-void DelayQueues::Impl::NoteRefusal(const DelayRouteKey& route) {
+void DelayQueues::NoteRefusal(const DelayRouteKey& route) {
   const absl::Duration now = Now();
   if (refusals_.size() >= kMaxRefusedRoutes) {
     absl::erase_if(refusals_, [now](const auto& entry) { return entry.second.until <= now; });
@@ -151,25 +80,25 @@ void DelayQueues::Impl::NoteRefusal(const DelayRouteKey& route) {
 }
 
 // An entry whose epoch is over is kept for the messages published under it.
-DelayQueues::Impl::Entry& DelayQueues::Impl::UsableEntry(const DelayRoute& route) {
-  Entry* const entry = current_.Find(route);
+DelayQueues::Entry& DelayQueues::UsableEntry(const DelayRoute& route) {
+  Entry* const entry = FindCurrent(route);
   if (entry != nullptr && !entry->Over(Now())) return *entry;
   return MakeCurrent(route, renamed_.contains(route) ? NameFamily::kHashed : NameFamily::kPlain);
 }
 
-void DelayQueues::Impl::Acquire(const DelayRoute& route, Entry::Waiter done) {
+void DelayQueues::Acquire(const DelayRoute& route, Entry::Waiter done) {
   Entry* const entry = &UsableEntry(route);
   entry->waiters.push_back(std::move(done));
   if (entry->NeedsDeclare(Now())) Declare(*entry);
   Schedule(*entry);
 }
 
-Lease DelayQueues::Impl::NewLease(Entry& entry, absl::Duration now) {
+Lease DelayQueues::NewLease(Entry& entry, absl::Duration now) {
   if (entry.RenewalDue(now)) Declare(entry);
   return entry.Give(now);
 }
 
-void DelayQueues::Impl::Declare(Entry& entry) {
+void DelayQueues::Declare(Entry& entry) {
   entry.Sent(Now());
   auto answered = [self = lifeline_.ptr(),
                    id = entry.id()](const absl::StatusOr<DeclareOk>& answer) {
@@ -183,7 +112,7 @@ void DelayQueues::Impl::Declare(Entry& entry) {
 }
 
 // Checks the queue, then its exchange.
-void DelayQueues::Impl::LookFor(const Entry& entry, Broker::DeclareCallback answered) {
+void DelayQueues::LookFor(const Entry& entry, Broker::DeclareCallback answered) {
   broker_.Declare({.queue = {.name = entry.name(), .passive = true}},
                   [self = lifeline_.ptr(), name = entry.name(),
                    answered = std::move(answered)](const absl::StatusOr<DeclareOk>& queue) {
@@ -199,7 +128,7 @@ void DelayQueues::Impl::LookFor(const Entry& entry, Broker::DeclareCallback answ
 // Renews the lease of a queue that is not used now, but may contain messages. A passive declare
 // does that too, and does not hide that the queue was deleted with them. If the node of the queue
 // is down, the broker refuses both declares, but keeps the queue.
-void DelayQueues::Impl::RenewUnused(Entry& entry) {
+void DelayQueues::RenewUnused(Entry& entry) {
   if (!options_.declare || !entry.granted()) return Declare(entry);
   entry.Sent(Now());
   broker_.Declare({.queue = {.name = entry.name(), .passive = true}},
@@ -217,7 +146,7 @@ void DelayQueues::Impl::RenewUnused(Entry& entry) {
                   });
 }
 
-void DelayQueues::Impl::OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer) {
+void DelayQueues::OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer) {
   Entry* const entry = Find(id);
   if (entry == nullptr) return;
   if (answer.ok()) {
@@ -228,7 +157,7 @@ void DelayQueues::Impl::OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareO
   }
 }
 
-void DelayQueues::Impl::OnDeclared(Entry& entry, const DeclareOk& answer) {
+void DelayQueues::OnDeclared(Entry& entry, const DeclareOk& answer) {
   if (!StillWanted(entry)) {
     Erase(entry);
     return;
@@ -247,7 +176,7 @@ void DelayQueues::Impl::OnDeclared(Entry& entry, const DeclareOk& answer) {
   AnswerWaiters(entry);
 }
 
-void DelayQueues::Impl::OnGranted(Entry& entry) {
+void DelayQueues::OnGranted(Entry& entry) {
   if (entry.family() == NameFamily::kHashed) Remember(entry);
   const auto refused = refusals_.find(entry.key());
   if (refused != refusals_.end()) {
@@ -261,12 +190,12 @@ void DelayQueues::Impl::OnGranted(Entry& entry) {
 }
 
 // From now on, the route uses only the hashed name.
-void DelayQueues::Impl::Remember(const Entry& renamed) {
+void DelayQueues::Remember(const Entry& renamed) {
   if (renamed_.size() >= kMaxRenamedRoutes) renamed_.clear();
   renamed_.insert(renamed.key());
 }
 
-void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
+void DelayQueues::OnRefused(Entry& entry, const absl::Status& refusal) {
   const bool other_arguments = absl::IsFailedPrecondition(refusal);
   // The queue with this name is not this client's.
   if (other_arguments) entry.Break();
@@ -304,7 +233,7 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
 // Switches to the hashed name, together with the callers that wait. The hashed name is reported and
 // remembered only after its declare has succeeded, because a declare also takes too long if the
 // network stalls.
-void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
+void DelayQueues::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
   Entry& hashed = MakeCurrent(entry.key().route(), NameFamily::kHashed);
   hashed.renamed_because = WhyRenamed(cause, entry.name(), detail);
   hashed.waiters = std::exchange(entry.waiters, {});
@@ -315,7 +244,7 @@ void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view
 }
 
 // Moves the callers that wait for a queue whose epoch is over to the present epoch's queue.
-void DelayQueues::Impl::Rotate(Entry& over) {
+void DelayQueues::Rotate(Entry& over) {
   Entry& next = UsableEntry(over.key().route());
   std::move(over.waiters.begin(), over.waiters.end(), std::back_inserter(next.waiters));
   over.waiters.clear();
@@ -326,7 +255,7 @@ void DelayQueues::Impl::Rotate(Entry& over) {
 
 // Whether the late answer to a declare is still useful. If the stand-in has no lease yet, the route
 // and the callers that wait return to the late entry.
-bool DelayQueues::Impl::StillWanted(Entry& late) {
+bool DelayQueues::StillWanted(Entry& late) {
   const std::uint64_t id = std::exchange(late.stand_in, 0);
   if (id == 0) return true;
   Entry* const stand_in = Find(id);
@@ -334,13 +263,13 @@ bool DelayQueues::Impl::StillWanted(Entry& late) {
     return late.ExistsAt(Now());
   }
   late.waiters = std::exchange(stand_in->waiters, {});
-  current_.Set(late);
+  SetCurrent(late);
   Erase(*stand_in);
   return true;
 }
 
 // Keeps the entry if it has a lease or a declare under way, else erases it.
-void DelayQueues::Impl::KeepWhileItExists(Entry& entry) {
+void DelayQueues::KeepWhileItExists(Entry& entry) {
   if (entry.declaring() || entry.ExistsAt(Now())) {
     Schedule(entry);
     return;
@@ -349,7 +278,7 @@ void DelayQueues::Impl::KeepWhileItExists(Entry& entry) {
   Erase(entry);
 }
 
-void DelayQueues::Impl::Schedule(Entry& entry) {
+void DelayQueues::Schedule(Entry& entry) {
   const absl::Duration now = Now();
   const absl::Duration due = entry.NextDue(now);
   if (entry.timer != nullptr && entry.timer_due == due) return;
@@ -359,7 +288,7 @@ void DelayQueues::Impl::Schedule(Entry& entry) {
   entry.timer = environment_.timers->After(due - now, [this, id = entry.id()] { OnTimer(id); });
 }
 
-void DelayQueues::Impl::OnTimer(std::uint64_t id) {
+void DelayQueues::OnTimer(std::uint64_t id) {
   Entry& entry = *Find(id);
   entry.timer.reset();
   switch (entry.DueAt(Now())) {
@@ -385,8 +314,8 @@ void DelayQueues::Impl::OnTimer(std::uint64_t id) {
 }
 
 // Answers the callers that wait now. Callers that are added meanwhile are answered later.
-void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
-  const AlivePtr<Impl> self = lifeline_.ptr();
+void DelayQueues::AnswerWaiters(Entry& entry) {
+  const AlivePtr<DelayQueues> self = lifeline_.ptr();
   const std::uint64_t id = entry.id();
   Entry* current = &entry;
   for (std::size_t left = entry.waiters.size(); left > 0; --left) {
@@ -402,21 +331,20 @@ void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
   Schedule(*current);
 }
 
-void DelayQueues::Impl::FailWaiters(const std::deque<Entry::Waiter>& waiters,
-                                    const absl::Status& why) {
-  const AlivePtr<Impl> self = lifeline_.ptr();
+void DelayQueues::FailWaiters(const std::deque<Entry::Waiter>& waiters, const absl::Status& why) {
+  const AlivePtr<DelayQueues> self = lifeline_.ptr();
   for (const Entry::Waiter& done : waiters) {
     done(why);
     if (!self) return;
   }
 }
 
-bool DelayQueues::Impl::Covers(const Lease& lease, absl::Duration now) const {
+bool DelayQueues::Covers(const Lease& lease, absl::Duration now) const {
   const Entry* const entry = Find(lease.entry);
   return entry != nullptr && entry->Covers(lease.generation, now);
 }
 
-void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
+void DelayQueues::Broken(const Lease& lease, std::string_view why) {
   Entry* const entry = Find(lease.entry);
   if (entry == nullptr || !entry->granted() || entry->generation() != lease.generation) return;
   const bool covered = entry->Covers(lease.generation, Now());
@@ -429,7 +357,7 @@ void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
   }
 }
 
-std::optional<std::string> DelayQueues::Impl::Nacked(const Lease& lease) {
+std::optional<std::string> DelayQueues::Nacked(const Lease& lease) {
   if (options_.max_length > 0 || options_.max_length_bytes > 0) {
     return WhyFull(*lease.name, options_);
   }
@@ -440,18 +368,19 @@ std::optional<std::string> DelayQueues::Impl::Nacked(const Lease& lease) {
   return std::nullopt;
 }
 
-void DelayQueues::Impl::Avoid(const DelayRoute& route) {
+void DelayQueues::Avoid(const DelayRoute& route) {
   Entry& entry = UsableEntry(route);
   if (!entry.CanBeRenamed()) return;
   Rename(entry, RenameCause::kSilent);
   // Report and remember the new name at once, because the connection is about to be closed.
-  Entry& hashed = *current_.Find(route);
+  Entry& hashed = *FindCurrent(route);
   Remember(hashed);
   Report(EventKind::kRenamed, hashed, std::exchange(hashed.renamed_because, {}));
 }
 
-void DelayQueues::Impl::DropAll(const absl::Status& why) {
-  current_.Clear();
+void DelayQueues::DropAll(const absl::Status& why) {
+  current_.clear();
+  last_found_ = nullptr;
   std::vector<std::unique_ptr<Entry>> dropped;
   for (auto& [id, entry] : std::exchange(entries_, {})) dropped.push_back(std::move(entry));
   std::sort(dropped.begin(), dropped.end(),
@@ -465,13 +394,13 @@ void DelayQueues::Impl::DropAll(const absl::Status& why) {
   FailWaiters(waiters, why);
 }
 
-std::size_t DelayQueues::Impl::leased() const {
+std::size_t DelayQueues::leased() const {
   return static_cast<std::size_t>(
       std::count_if(entries_.begin(), entries_.end(),
                     [now = Now()](const auto& entry) { return entry.second->ExistsAt(now); }));
 }
 
-void DelayQueues::Impl::Report(EventKind kind, const Entry& entry, std::string_view error) const {
+void DelayQueues::Report(EventKind kind, const Entry& entry, std::string_view error) const {
   if (environment_.observer == nullptr) return;
   environment_.observer->OnEvent({.kind = kind,
                                   .time = environment_.clock->Now(),
@@ -480,33 +409,5 @@ void DelayQueues::Impl::Report(EventKind kind, const Entry& entry, std::string_v
                                   .error = error,
                                   .delay_queues = leased()});
 }
-
-DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options)
-    : impl_(std::make_unique<Impl>(broker, std::move(environment), std::move(options))) {}
-DelayQueues::~DelayQueues() = default;
-
-Lease DelayQueues::CurrentLease(const DelayRoute& route, absl::Duration now) {
-  return impl_->CurrentLease(route, now);
-}
-
-absl::Duration DelayQueues::RefusedFor(const DelayRoute& route) const {
-  return impl_->RefusedFor(route);
-}
-void DelayQueues::RetryNow() { impl_->RetryNow(); }
-
-void DelayQueues::Acquire(const DelayRoute& route,
-                          std::function<void(absl::StatusOr<Lease>)> done) {
-  impl_->Acquire(route, std::move(done));
-}
-
-bool DelayQueues::Covers(const Lease& lease) const { return impl_->Covers(lease); }
-bool DelayQueues::Covers(const Lease& lease, absl::Duration now) const {
-  return impl_->Covers(lease, now);
-}
-void DelayQueues::Broken(const Lease& lease, std::string_view why) { impl_->Broken(lease, why); }
-std::optional<std::string> DelayQueues::Nacked(const Lease& lease) { return impl_->Nacked(lease); }
-void DelayQueues::Avoid(const DelayRoute& route) { impl_->Avoid(route); }
-void DelayQueues::DropAll(const absl::Status& why) { impl_->DropAll(why); }
-std::size_t DelayQueues::size() const { return impl_->size(); }
 
 }  // namespace retryq

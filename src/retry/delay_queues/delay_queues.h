@@ -3,14 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "loop/alive.h"
+#include "loop/pauses.h"
+#include "retry/delay_queues/delay_queue_entry.h"
+#include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/delay_queue_route.h"
 #include "retryq/broker/broker.h"
 #include "retryq/broker/retrier.h"
@@ -18,23 +26,13 @@
 
 namespace retryq {
 
-// Permits one publish to a delay queue, right after it is returned.
-struct Lease {
-  std::shared_ptr<const std::string> name;  // of the queue, and of the exchange to publish to
-  std::uint64_t entry = 0;                  // id of the cache entry …
-  std::uint64_t generation = 0;             // … and of its unbroken series of renewals
-  // Time since boot from which messages confirmed in the queue also survive a crash of the broker:
-  // a quorum queue that was declared just before a crash comes back empty.
-  absl::Duration safe_from = -absl::InfiniteDuration();
-};
-
 // The cache of declared delay queues and their leases. Declares queues when they are first used,
 // renews them while they are used, and forgets them when the broker deletes them. It guarantees: a
 // message that is published under `CurrentLease` or `Acquire`, and confirmed while `Covers` is
 // true, expires before its queue does.
 //
 // Classic queues are kept by declaring them again. Quorum queues are replaced at the end of their
-// epoch. See ClassicLease and QuorumLease.
+// epoch. See LeaseClock.
 //
 // A queue that cannot be used under its plain name (the broker refuses its arguments or does not
 // find its node, its declare takes over 5 s, a publish is nacked) is declared under the hashed
@@ -48,9 +46,8 @@ struct Lease {
 class DelayQueues {
  public:
   // All arguments must outlive the object. The options must be valid.
-  DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options);
-  // Waiting `Acquire`s are never answered.
-  ~DelayQueues();
+  DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options)
+      : broker_(broker), environment_(std::move(environment)), options_(std::move(options)) {}
   DelayQueues(const DelayQueues&) = delete;
   DelayQueues& operator=(const DelayQueues&) = delete;
 
@@ -76,7 +73,7 @@ class DelayQueues {
 
   // Whether a confirm that arrives now counts for a message published under `lease`: the lease was
   // renewed without a gap, and at least half of its margin is left.
-  bool Covers(const Lease& lease) const;
+  bool Covers(const Lease& lease) const { return Covers(lease, Now()); }
   // The same for a confirm that arrived at `now`, since boot.
   bool Covers(const Lease& lease, absl::Duration now) const;
 
@@ -101,11 +98,70 @@ class DelayQueues {
   void DropAll(const absl::Status& why);
 
   // Number of entries with a lease or a declare under way.
-  std::size_t size() const;
+  std::size_t size() const { return entries_.size(); }
 
  private:
-  class Impl;
-  const std::unique_ptr<Impl> impl_;
+  using Entry = DelayQueueEntry;
+  template <typename T>
+  using RouteMap = absl::flat_hash_map<DelayRouteKey, T, DelayRouteKey::Hash, DelayRouteKey::Equal>;
+
+  absl::Duration Now() const { return environment_.clock->SinceBoot(); }
+  Entry* Find(std::uint64_t id) const;
+  // Returns the entry in use for this route; null if there is none.
+  Entry* FindCurrent(const DelayRoute& route);
+  bool IsCurrent(const Entry& entry) { return FindCurrent(entry.key().route()) == &entry; }
+  void SetCurrent(Entry& entry);
+  Entry& MakeCurrent(const DelayRoute& route, NameFamily family);
+  Entry& UsableEntry(const DelayRoute& route);
+  void Erase(Entry& entry);
+
+  Lease NewLease(Entry& entry, absl::Duration now);
+  void Declare(Entry& entry);
+  void LookFor(const Entry& entry, Broker::DeclareCallback answered);
+  void RenewUnused(Entry& entry);
+  void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
+  void OnDeclared(Entry& entry, const DeclareOk& answer);
+  void OnRefused(Entry& entry, const absl::Status& refusal);
+  void OnGranted(Entry& entry);
+  void Rename(Entry& entry, RenameCause cause, std::string_view detail = {});
+  void Rotate(Entry& over);
+  void Remember(const Entry& renamed);
+  bool StillWanted(Entry& late);
+  void KeepWhileItExists(Entry& entry);
+
+  void NoteRefusal(const DelayRouteKey& route);
+
+  void Schedule(Entry& entry);
+  void OnTimer(std::uint64_t id);
+  void AnswerWaiters(Entry& entry);
+  void FailWaiters(const std::deque<Entry::Waiter>& waiters, const absl::Status& why);
+  // Number of entries with a lease.
+  std::size_t leased() const;
+  void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
+
+  Broker& broker_;
+  const Environment environment_;
+  const DelayQueueOptions options_;
+
+  // By id. Later entries have higher ids.
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Entry>> entries_;
+  std::uint64_t last_id_ = 0;
+  // Entries that are no longer current, because their route was renamed, stay until their leases
+  // end: messages published under them are still covered.
+  RouteMap<Entry*> current_;
+  // The current entry that was found last. It is checked first, because most copies use the same
+  // route as the copy before. Null if it may have changed since.
+  Entry* last_found_ = nullptr;
+  absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
+
+  // Refusals of a route, now or lately.
+  struct Refusals {
+    Pauses pauses{absl::Milliseconds(100), absl::Seconds(30)};  // between refused declares
+    absl::Duration until;                                       // since boot
+  };
+  RouteMap<Refusals> refusals_;
+
+  const Lifeline<DelayQueues> lifeline_{this};
 };
 
 }  // namespace retryq

@@ -9,7 +9,7 @@
 #include "base/broker_version.h"
 #include "base/remedy.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
-#include "retry/delay_queues/quorum_lease.h"
+#include "retry/delay_queues/lease_clock.h"
 #include "retry/publisher/exclusive_queue.h"
 #include "retry/publisher/parked_queue_rules.h"
 
@@ -106,7 +106,7 @@ void ParkedQueue::OnMissing() {
 
 void ParkedQueue::Answer(const absl::Status& status) {
   if (status.ok() && type_ == QueueType::kQuorum) {
-    safe_from_ = clock_.SinceBoot() + QuorumLease::kSettling;
+    safe_from_ = clock_.SinceBoot() + LeaseClock::kSettling;
   }
   for (const auto& done : std::exchange(waiting_, {})) done(status);
 }

@@ -1,4 +1,4 @@
-#include "retry/delay_queues/quorum_lease.h"
+#include "retry/delay_queues/lease_clock.h"
 #include "support/test.h"
 #include "unit/retry/delay_queues/delay_queues_fixture.h"
 
@@ -38,7 +38,7 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
     queues_->Acquire(kRoute, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
     AnswerOk();
     EXPECT_FALSE(lease.has_value());
-    time_.Advance(QuorumLease::kForming);
+    time_.Advance(LeaseClock::kForming);
     EXPECT_TRUE(lease.has_value());
     return lease.value_or(Lease());
   }
@@ -56,7 +56,7 @@ TEST_F(DelayQueuesQuorumTest, UsesTheNextOfFourSlotsInEachEpoch) {
   for (int i = 0; i < 5; ++i) {
     names.push_back(*GrantQuorum().name);
     EXPECT_TRUE(Holds());
-    time_.Advance(kEpoch - QuorumLease::kForming - absl::Milliseconds(1));
+    time_.Advance(kEpoch - LeaseClock::kForming - absl::Milliseconds(1));
     EXPECT_TRUE(Holds());
     time_.Advance(absl::Milliseconds(1));
     EXPECT_FALSE(Holds());
@@ -73,7 +73,7 @@ TEST_F(DelayQueuesQuorumTest, UsesTheNextSlotIfAStaleQueueHasThisOne) {
   EXPECT_EQ(NameOfLastDeclare(), "retry.1000.q1");
   EXPECT_EQ(ExpiresOfLastDeclare(), stamp);
   AnswerOk();
-  time_.Advance(QuorumLease::kForming);
+  time_.Advance(LeaseClock::kForming);
   ASSERT_THAT(acquired_, SizeIs(1));
   EXPECT_EQ(*acquired_[0].value().name, "retry.1000.q1");
   EXPECT_THAT(events_, ElementsAre("declared retry.1000.q1"));
@@ -97,12 +97,12 @@ TEST_F(DelayQueuesQuorumTest, UsesTheHashedNamesIfAllFourSlotsAreRefusedAndThenF
 TEST_F(DelayQueuesQuorumTest, CallersWaitWhileItFormsWithoutAnotherDeclare) {
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
-  time_.Advance(QuorumLease::kForming / 2);
+  time_.Advance(LeaseClock::kForming / 2);
   queues_->Acquire(kRoute, Keep());
   EXPECT_FALSE(Holds());
   EXPECT_THAT(declares_, IsEmpty());
   EXPECT_THAT(acquired_, IsEmpty());
-  time_.Advance(QuorumLease::kForming / 2);
+  time_.Advance(LeaseClock::kForming / 2);
   EXPECT_THAT(acquired_, SizeIs(2));
   EXPECT_TRUE(Holds());
 }
