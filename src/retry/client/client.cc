@@ -27,6 +27,8 @@ constexpr absl::Duration kPublishPatience = absl::Seconds(3);
 constexpr char kStop[] = "the stop";
 constexpr char kConsumerEnd[] = "the consumer whose handler waits for it was destroyed";
 
+constexpr auto kAll = [](const PendingCall&) { return true; };
+
 constexpr char kIncomplete[] =
     "the client has stopped before everything was done: deliveries were requeued, or publishes "
     "were not confirmed";
@@ -119,7 +121,7 @@ void Client::Impl::DrainWith(EventLoop& loop) {
 std::function<void(const WorkOrigin&)> Client::Impl::GiveUpWork() const {
   return [self = lifeline_.ptr()](const WorkOrigin& origin) {
     if (!self) return;
-    const auto is_of = [&](const auto& open) { return open.origin() == origin; };
+    const auto is_of = [&](const PendingCall& open) { return open.origin() == origin; };
     self->GiveUp(self->declares_, self->next_declare_, absl::StatusCode::kCancelled, kConsumerEnd,
                  is_of);
     if (!self) return;
@@ -230,15 +232,20 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
         }
         std::move(answer)(std::move(status));
       });
-  DelayedPublish& started = *publish;
-  publishes_.emplace(number, std::move(publish));
-  link_->SetOpen(publishes_.size());
+  link_->SetOpen(publishes_.size() + 1);
+  Start(publishes_, number, std::move(publish));
+}
+
+// An observer may be called in the middle of a change that a call would interfere with.
+void Client::Impl::Start(PendingCalls& calls, std::uint64_t number,
+                         std::unique_ptr<PendingCall> call) {
+  PendingCall& started = *call;
+  calls.emplace(number, std::move(call));
   if (!shared_->is_amid()) return started.Start();
-  // An observer may be called in the middle of a change that a publish would interfere with.
-  environment_.executor->Post([self = lifeline_.ptr(), number] {
+  environment_.executor->Post([self = lifeline_.ptr(), &calls, number] {
     if (!self) return;
-    const auto found = self->publishes_.find(number);
-    if (found != self->publishes_.end()) found->second->Start();
+    const auto found = calls.find(number);
+    if (found != calls.end()) found->second->Start();
   });
 }
 
@@ -253,14 +260,21 @@ void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options, 
         const auto finished = declares_.extract(number);  // kept until `answer` has returned
         std::move(answer)(std::move(status));
       });
-  PendingDeclare& started = *declare;
-  declares_.emplace(number, std::move(declare));
-  if (!shared_->is_amid()) return started.Start();
-  environment_.executor->Post([self = lifeline_.ptr(), number] {
-    if (!self) return;
-    const auto found = self->declares_.find(number);
-    if (found != self->declares_.end()) found->second->Start();
-  });
+  Start(declares_, number, std::move(declare));
+}
+
+void Client::Impl::GiveUp(PendingCalls& all, std::uint64_t end, absl::StatusCode code,
+                          const char* what, const std::function<bool(const PendingCall&)>& filter) {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, open] : all) {
+    if (number < end && filter(*open)) numbers.push_back(number);
+  }
+  for (const std::uint64_t number : numbers) {
+    const auto found = all.find(number);
+    if (found != all.end()) found->second->GiveUp(code, what);
+    if (!self || muted_) return;
+  }
 }
 
 void Client::Impl::AnswerLater(Answer answer, absl::Status status) {
@@ -329,8 +343,7 @@ void Client::Impl::Drain(absl::Duration deadline, Answer answer) {
 void Client::Impl::BeginDrain() {
   const AlivePtr<Impl> alive = lifeline_.ptr();
   // Declares that are made in these callbacks have their own deadline.
-  GiveUp(declares_, next_declare_, absl::StatusCode::kUnavailable, kStop,
-         [](const auto&) { return true; });
+  GiveUp(declares_, next_declare_, absl::StatusCode::kUnavailable, kStop, kAll);
   if (!alive || muted_) return;
   WatchPublishes();
   // Destroyed with the callback of the last consumer: after its call, or with its consumer.
@@ -374,7 +387,7 @@ void Client::Impl::WatchPublishes() {
 void Client::Impl::GiveUpPublishes(std::uint64_t end) {
   const AlivePtr<Impl> self = lifeline_.ptr();
   drain_result_ = absl::UnavailableError(kIncomplete);
-  GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop, [](const auto&) { return true; });
+  GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop, kAll);
   if (!self || muted_) return;
   // Does not wait for publishes that are made in these callbacks.
   const auto closing = waiting_.find(kAllPublishes);

@@ -176,21 +176,11 @@ class Client::Impl {
                                            const std::shared_ptr<void>& context);
   void AnswerLater(Answer answer, absl::Status status);
 
+  using PendingCalls = std::map<std::uint64_t, std::unique_ptr<PendingCall>>;  // by number
+  void Start(PendingCalls& calls, std::uint64_t number, std::unique_ptr<PendingCall> call);
   // Answers the calls before number `end`. Their callbacks may do anything.
-  template <typename Open, typename Filter>
-  void GiveUp(Open& all, std::uint64_t end, absl::StatusCode code, const char* what,
-              const Filter& filter) {
-    const AlivePtr<Impl> self = lifeline_.ptr();
-    std::vector<std::uint64_t> numbers;
-    for (const auto& [number, open] : all) {
-      if (number < end && filter(*open)) numbers.push_back(number);
-    }
-    for (const std::uint64_t number : numbers) {
-      const auto found = all.find(number);
-      if (found != all.end()) found->second->GiveUp(code, what);
-      if (!self || muted_) return;
-    }
-  }
+  void GiveUp(PendingCalls& all, std::uint64_t end, absl::StatusCode code, const char* what,
+              const std::function<bool(const PendingCall&)>& filter);
   // Whether all publishes before number `end` are answered.
   bool AreAnswered(std::uint64_t end) const {
     return publishes_.empty() || publishes_.begin()->first >= end;
@@ -214,10 +204,10 @@ class Client::Impl {
   absl::Status invalid_;
   std::shared_ptr<SharedState> shared_;
   const std::shared_ptr<ConsumerSet> consumers_ = std::make_shared<ConsumerSet>();
-  std::map<std::uint64_t, std::unique_ptr<DelayedPublish>> publishes_;
+  PendingCalls publishes_;
   std::uint64_t next_publish_ = 0;
   std::uint64_t answered_publishes_ = 0;
-  std::map<std::uint64_t, std::unique_ptr<PendingDeclare>> declares_;
+  PendingCalls declares_;
   std::uint64_t next_declare_ = 0;
   std::shared_ptr<void> on_drain_;  // of the loop
   struct Waiting {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
 #include "base/header_names.h"
-#include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "retry/publisher/copy.h"
 #include "retryq/broker/copy_properties.h"
@@ -34,10 +33,6 @@ absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
       return absl::StatusCode::kInvalidArgument;
   }
 }
-
-// Pauses between checks of the target, if the broker could not answer.
-constexpr absl::Duration kFirstLook = absl::Milliseconds(100);
-constexpr absl::Duration kLongestLook = absl::Seconds(10);
 
 // Returns the delay in whole milliseconds; zero to publish at once.
 absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
@@ -66,49 +61,18 @@ absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
 
 DelayedPublish::DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMessage message,
                                const PublishOptions& options, Done done)
-    : shared_(std::move(shared)),
+    : PendingCall(std::move(shared), options.deadline, std::move(done)),
       body_(std::make_shared<const std::string>(std::move(message.body))),
       message_(std::move(message)),
       options_(options),
       id_(!options.round_up && message_.message_id.empty()
               ? NewRetryId(*shared_->environment().random)
               : message_.message_id),
-      expiration_(ExpirationText(message_)),
-      done_(std::move(done)) {
-  deadline_ = shared_->environment().timers->After(options_.deadline, [this] {
-    Finish(absl::UnavailableError(
-        absl::StrCat("the publish to ", Target(), " was not confirmed in time", Problem(),
-                     "; the message may still arrive", kSlowBrokerRemedy)));
-  });
-  listener_ = shared_->AddListener(this);
-}
+      expiration_(ExpirationText(message_)) {}
 
-DelayedPublish::~DelayedPublish() { shared_->RemoveListener(listener_); }
-
-std::string DelayedPublish::Problem() const {
-  if (!shared_->ready()) {
-    const std::string& why = problem_.empty() ? shared_->lost_because() : problem_;
-    return absl::StrCat(": there is no connection to the broker", why.empty() ? "" : ": ", why);
-  }
-  return problem_.empty() ? "" : absl::StrCat(": ", problem_);
-}
-
-void DelayedPublish::GiveUp(absl::StatusCode code, const char* what) {
-  Finish(absl::Status(code, absl::StrCat("the publish to ", Target(), " was not confirmed before ",
-                                         what, "; the message may still arrive")));
-}
-
-void DelayedPublish::Start() {
-  if (shared_->ready()) OnReady();
-}
-
-void DelayedPublish::OnReady() {
-  if (state_ == State::kWaiting && again_ == nullptr) LookForTarget();
-}
-
-void DelayedPublish::OnLost(const absl::Status& why) {
-  problem_ = std::string(why.message());
-  if (!absl::IsUnavailable(why)) Finish(why);
+std::string DelayedPublish::Unanswered(const std::string& when) const {
+  return absl::StrCat("the publish to ", Target(), " was not confirmed", when,
+                      "; the message may still arrive");
 }
 
 // Computes the delay again, because it may have taken a while to get a connection.
@@ -137,13 +101,13 @@ void DelayedPublish::Plan() {
   }
 }
 
-void DelayedPublish::LookForTarget() {
+void DelayedPublish::Try() {
+  state_ = State::kTrying;
   if (WholeDelay(options_, shared_->environment().clock->Now()) ==
       absl::ZeroDuration()) {  // the publish itself will show whether the target exists
     OnTarget(absl::OkStatus());
     return;
   }
-  state_ = State::kLooking;
   shared_->target_checks().Look(
       {.exchange = message_.exchange, .queue = IsForExchange() ? "" : message_.routing_key},
       [self = lifeline_.ptr()](const absl::Status& there) {
@@ -154,18 +118,11 @@ void DelayedPublish::LookForTarget() {
 void DelayedPublish::OnTarget(const absl::Status& there) {
   if (state_ == State::kDone) return;
   if (absl::IsUnavailable(there)) {
-    state_ = State::kWaiting;
     problem_ = std::string(there.message());
-    const Environment& environment = shared_->environment();
-    again_ = environment.timers->After(
-        Pauses::After(++failures_, kFirstLook, kLongestLook, *environment.random), [this] {
-          const std::unique_ptr<Timer> fired = std::move(again_);
-          Start();
-        });
+    TryAgainAfterPause();
   } else if (!there.ok()) {
     Finish(there);
   } else {
-    state_ = State::kSending;
     Plan();
     if (IsDelayed() && IsForExchange() && HasOwnDelayQueues(shared_->options()) &&
         !shared_->AdmitDestination(message_.exchange, message_.routing_key)) {
@@ -254,13 +211,6 @@ std::string DelayedPublish::Target() const {
   if (message_.exchange.empty()) return absl::StrCat("queue '", message_.routing_key, "'");
   return absl::StrCat("exchange '", message_.exchange, "' with routing key '", message_.routing_key,
                       "'");
-}
-
-void DelayedPublish::Finish(absl::Status status) {
-  if (std::exchange(state_, State::kDone) == State::kDone) return;
-  const SharedState::CallOut calling(*shared_);
-  Done done = std::exchange(done_, nullptr);
-  std::move(done)(std::move(status));
 }
 
 }  // namespace retryq

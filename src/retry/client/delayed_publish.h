@@ -1,17 +1,15 @@
 #ifndef RETRYQ_SRC_RETRY_CLIENT_DELAYED_PUBLISH_H_
 #define RETRYQ_SRC_RETRY_CLIENT_DELAYED_PUBLISH_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
-#include "loop/worker_pool.h"
+#include "retry/client/pending_call.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
 #include "retry/retrier/shared_state.h"
@@ -26,28 +24,17 @@ namespace retryq {
 // If the message needs several delay queues, its headers state the rest of the delay for the
 // consumer that receives it. They have no `x-retry-queue`, because the publisher does not know the
 // queues behind a named exchange.
-class DelayedPublish final : private PendingPublish, private BrokerListener {
+class DelayedPublish final : public PendingCall, private PendingPublish {
  public:
-  using Done = absl::AnyInvocable<void(absl::Status) &&>;
-
-  // `done` is called once, and may destroy this object. The options must be valid, and it must be
-  // possible to encode the message's headers.
+  // The options must be valid, and it must be possible to encode the message's headers.
   DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMessage message,
                  const PublishOptions& options, Done done);
-  ~DelayedPublish() override;
-
-  void Start();
-
-  // Finishes with an error: the publish was not confirmed before `what`, e.g. the stop.
-  void GiveUp(absl::StatusCode code, const char* what);
-
-  // Identifies the consumer whose handler made the publish, if any.
-  const WorkOrigin& origin() const { return origin_; }
-
-  // After this, `done` is not called.
-  void StopCalling() { state_ = State::kDone; }
 
  private:
+  // Looks for the target, then publishes.
+  void Try() override;
+  std::string Unanswered(const std::string& when) const override;
+
   std::optional<DelayRoute> Route() const override;
   bool Fill(PublishParams* params, absl::Time now) override;
   void OnSent(const SendResult& result) override;
@@ -55,24 +42,12 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   std::string_view Origin() const override { return message_.routing_key; }
   std::string_view Id() const override { return message_.message_id; }
 
-  void OnReady() override;
-  void OnLost(const absl::Status& why) override;
-  void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) override {}
-
   bool IsDelayed() const { return hop_.ttl > absl::ZeroDuration(); }
   bool IsForExchange() const { return !message_.exchange.empty(); }
   void Plan();
-  void LookForTarget();
   void OnTarget(const absl::Status& there);
   std::string Target() const;
-  // Returns what prevented the publish, for the error; empty if unknown.
-  std::string Problem() const;
-  void Finish(absl::Status status);
 
-  enum class State { kWaiting, kLooking, kSending, kDone };
-
-  const std::shared_ptr<SharedState> shared_;
-  const WorkOrigin origin_ = CurrentOrigin();
   const std::shared_ptr<const std::string> body_;
   const OutgoingMessage message_;  // without its body
   const PublishOptions options_;
@@ -81,13 +56,6 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   const std::string id_;  // the same for all copies
   const std::string expiration_;
   std::string headers_;  // encoded
-  State state_ = State::kWaiting;
-  Done done_;
-  std::unique_ptr<Timer> deadline_;
-  std::uint32_t failures_ = 0;  // of checks of the target
-  std::unique_ptr<Timer> again_;
-  std::string problem_;  // the last one
-  SharedState::ListenerId listener_ = 0;
   Lifeline<DelayedPublish> lifeline_{this};
 };
 
