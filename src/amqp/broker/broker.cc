@@ -229,29 +229,6 @@ class PublishEnd final : public ConnectionListener {
   PublishChannel channel_;
 };
 
-// The connection for consuming, with the subscriptions on it.
-class ConsumeEnd final : public ConnectionListener {
- public:
-  ConsumeEnd(EventLoop& loop, ConnectionOptions options, OptionsSource source)
-      : connection_(loop, std::move(options), this, std::move(source)) {}
-
-  Connection& connection() { return connection_; }
-  const Connection& connection() const { return connection_; }
-  Subscriptions& subscriptions() { return subscriptions_; }
-
-  void Close(absl::Duration deadline, std::function<void()> closed) {
-    subscriptions_.Forget();
-    connection_.Close(deadline, std::move(closed));
-  }
-
- private:
-  void OnOpen() override { subscriptions_.OnOpen(); }
-  void OnLost(const absl::Status& why) override { subscriptions_.OnLost(why); }
-
-  Subscriptions subscriptions_;
-  Connection connection_;
-};
-
 class RabbitBroker final : public Broker {
  public:
   RabbitBroker(EventLoop& loop, const ConnectionOptions& options, const OptionsSource& source)
@@ -261,9 +238,9 @@ class RabbitBroker final : public Broker {
                   .source = WithFramesOfTheBroker(source, options.frame_max)},
         publish_end_(loop, WithFramesOfTheBroker(Named(options, "publish")),
                      WithFramesOfTheBroker(source, options.frame_max)),
-        consume_end_(loop, Named(options, "consume"), source) {
+        consuming_(loop, Named(options, "consume"), &subscriptions_, source) {
     // Publishes come from deliveries, so the prefetch limits both.
-    publish_end_.connection().FollowPaceOf(consume_end_.connection());
+    publish_end_.connection().FollowPaceOf(consuming_);
   }
 
   void SetListener(BrokerListener* listener) override { publish_end_.SetListener(listener); }
@@ -280,14 +257,11 @@ class RabbitBroker final : public Broker {
 
   std::unique_ptr<Subscription> Consume(ConsumeParams params,
                                         SubscriptionListener* listener) override {
-    return std::make_unique<QueueSubscription>(loop_, consume_end_.connection(),
-                                               consume_end_.subscriptions(), relay_to_,
+    return std::make_unique<QueueSubscription>(loop_, consuming_, subscriptions_, relay_to_,
                                                std::move(params), listener);
   }
-  void Ack(DeliveryTag tag) override { consume_end_.subscriptions().Ack(tag); }
-  void Reject(DeliveryTag tag, bool requeue) override {
-    consume_end_.subscriptions().Reject(tag, requeue);
-  }
+  void Ack(DeliveryTag tag) override { subscriptions_.Ack(tag); }
+  void Reject(DeliveryTag tag, bool requeue) override { subscriptions_.Reject(tag, requeue); }
 
   void Reconnect(const absl::Status& why) override { publish_end_.Reconnect(why); }
 
@@ -297,7 +271,8 @@ class RabbitBroker final : public Broker {
       if (--*open == 0) closed();
     };
     publish_end_.Close(one_closed);
-    consume_end_.Close(kCloseDeadline, one_closed);
+    subscriptions_.Forget();
+    consuming_.Close(kCloseDeadline, one_closed);
   }
 
   std::size_t unsent_bytes() const override { return publish_end_.connection().unsent_bytes(); }
@@ -308,7 +283,7 @@ class RabbitBroker final : public Broker {
   // Deliveries can arrive before the publishing connection is open.
   std::string server_version() const override {
     const std::string version = publish_end_.connection().server_version();
-    return version.empty() ? consume_end_.connection().server_version() : version;
+    return version.empty() ? consuming_.server_version() : version;
   }
   // The broker may use a shorter interval.
   absl::Duration heartbeat() const override { return heartbeat_; }
@@ -318,7 +293,8 @@ class RabbitBroker final : public Broker {
   const absl::Duration heartbeat_;
   const Relay::Target relay_to_;
   PublishEnd publish_end_;
-  ConsumeEnd consume_end_;
+  Subscriptions subscriptions_;
+  Connection consuming_;
 };
 
 }  // namespace

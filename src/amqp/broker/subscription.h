@@ -41,10 +41,10 @@ class QueueSubscription;
 // others, so the failing message, if ahead of others, hides them until they have been requeued too:
 // after two connections without a settled delivery, the next consumer has its own prefetch. Its
 // deliveries are given to the listener only when the connection has lasted for a while.
-class Subscriptions {
+class Subscriptions final : public ConnectionListener {
  public:
-  void OnOpen();
-  void OnLost(const absl::Status& why);
+  void OnOpen() override;
+  void OnLost(const absl::Status& why) override;
   // Closes all channels after the acks so far. No callbacks are called any more.
   void Forget();
 
