@@ -14,7 +14,6 @@
 #include "retry/client/client_impl.h"
 #include "retry/client/client_validation.h"
 #include "retry/client/declare_work_queue.h"
-#include "retry/retrier/retrier_options.h"
 #include "retryq/amqp/make_broker.h"
 
 namespace retryq {

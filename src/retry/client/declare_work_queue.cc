@@ -14,7 +14,7 @@
 #include "base/quoting.h"
 #include "base/remedy.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
-#include "retry/publisher/exclusive_queue.h"
+#include "retry/retrier/counting_queue.h"
 
 namespace retryq {
 namespace {
@@ -32,33 +32,21 @@ bool IsExchangeType(std::string_view type) {
           type.find('\0') == std::string_view::npos);
 }
 
-// Returns the text between the first `before` and the `behind` that follows it.
-std::optional<std::string> Between(std::string_view text, std::string_view before,
-                                   std::string_view behind) {
-  const std::size_t begin = text.find(before);
-  if (begin == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(begin + before.size());
-  const std::size_t end = behind.empty() ? text.size() : text.find(behind);
-  if (end == std::string_view::npos) return std::nullopt;
-  return std::string(text.substr(0, end));
-}
-
 // Shortens a value in the broker's form: none, 'quorum', or the value '5' of type 'signedint'.
-std::string ValueText(std::string value) {
-  if (const auto number = Between(value, "the value ", " of type")) return *number;
-  return value;
+std::string ValueText(std::string_view value) {
+  return std::string(TextBetween(value, "the value ", " of type").value_or(value));
 }
 
 // Returns the difference that a text names, such as "inequivalent arg 'x-queue-type' for queue
 // 'orders' in vhost '/': received 'quorum' but current is 'classic'" (F55). Returns nullopt for any
 // other text.
 std::optional<std::string> Difference(std::string_view text) {
-  const auto argument = Between(text, "inequivalent arg '", "'");
-  const auto asked = Between(text, "received ", " but current is ");
-  const auto found = Between(text, " but current is ", "");
+  const auto argument = TextBetween(text, "inequivalent arg '", "'");
+  const auto asked = TextBetween(text, "received ", " but current is ");
+  const auto found = TextBetween(text, " but current is ", "");
   if (!argument || !asked || !found) return std::nullopt;
-  return absl::StrCat(*argument, " is ", ValueText(*found), ", but ", ValueText(*asked),
-                      " was requested");
+  return absl::StrCat(std::string(*argument), " is ", ValueText(*found), ", but ",
+                      ValueText(*asked), " was requested");
 }
 
 absl::Status WithText(const absl::Status& refusal, absl::StatusCode code, std::string_view remedy) {

@@ -46,6 +46,14 @@ std::string RemedyForLimit() {
          "cluster_exchange_limit), or delete unused queues";
 }
 
+absl::Status ExplainIfExclusive(const absl::Status& answer) {
+  if (!absl::IsAborted(answer)) return answer;
+  return absl::FailedPreconditionError(absl::StrCat(
+      answer.message(),
+      "; it is exclusive to the connection that declared it; remedy: declare it durable, and not "
+      "exclusive"));
+}
+
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail) {
   const std::string what = absl::StrCat("used instead of ", InQuotes(name), ", ");
   const std::string text = InBrackets(detail);

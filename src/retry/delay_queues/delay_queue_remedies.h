@@ -16,6 +16,11 @@ enum class RenameCause { kOtherArguments, kNodeDown, kTooSlow, kNacked, kSilent 
 // Returns the remedy for a vhost or cluster that has reached its limit of queues or exchanges.
 std::string RemedyForLimit();
 
+// Adds an explanation to the error of a passive declare that is refused with 405 (kAborted): no
+// other connection can ever use that queue, so waiting does not help. Returns all other answers
+// unchanged.
+absl::Status ExplainIfExclusive(const absl::Status& answer);
+
 // Returns why another queue is used instead of `name`, and the remedy. `detail` is the broker's
 // text, if there is one.
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail);

@@ -27,7 +27,18 @@ class CountedReturns {
   std::optional<bool> counts() const { return counts_; }
 
   // `version` is the broker's.
-  bool WouldCount(const BrokerVersion& version) const;
+  bool WouldCount(const BrokerVersion& version) const {
+    switch (which_) {
+      case CountRedeliveries::kNever:
+        return false;
+      case CountRedeliveries::kAlways:
+        return seen_ != Seen::kAcquiredCount;
+      case CountRedeliveries::kWhereCounted:
+        if (counts_ == false) return false;
+        return seen_ == Seen::kNothing && version.is_known() && !version.CountsFailuresOnly();
+    }
+    return false;
+  }
 
  private:
   const CountRedeliveries which_;

@@ -11,6 +11,12 @@ namespace retryq {
 // The largest size of an error text in a message, in bytes.
 inline constexpr std::size_t kMaxErrorSize = 1024;
 
+// The error with which a dropped settlement settles its delivery.
+inline absl::Status DroppedSettlement() {
+  return absl::UnknownError(
+      "the handler dropped its settlement without saying what became of the message");
+}
+
 // Returns the error as text for people: "UNAVAILABLE: connection refused". The code UNKNOWN is left
 // out. An error without a message is only its code.
 std::string ErrorText(const absl::Status& error);

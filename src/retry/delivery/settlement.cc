@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "retry/delivery/dropped_settlement.h"
+#include "retry/delivery/error_text.h"
 
 namespace retryq {
 

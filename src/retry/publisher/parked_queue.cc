@@ -10,7 +10,6 @@
 #include "base/remedy.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/lease_clock.h"
-#include "retry/publisher/exclusive_queue.h"
 #include "retry/publisher/parked_queue_rules.h"
 
 namespace retryq {

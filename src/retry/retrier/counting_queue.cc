@@ -15,17 +15,6 @@ namespace {
 // More than the number of arguments that the broker compares before the type.
 constexpr int kMostQuestions = 8;
 
-// Returns the text between the first `before` and the first `after` that follows it.
-std::optional<std::string_view> TextBetween(std::string_view text, std::string_view before,
-                                            std::string_view after) {
-  const std::size_t at = text.find(before);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::size_t from = at + before.size();
-  const std::size_t to = text.find(after, from);
-  if (to == std::string_view::npos) return std::nullopt;
-  return text.substr(from, to - from);
-}
-
 void AskForType(Broker& broker, const std::string& queue, amqp::Table arguments, int questions,
                 std::function<void(std::optional<bool>)> done) {
   const QueueDeclaration declaration{.name = queue, .arguments = arguments};
@@ -40,6 +29,16 @@ void AskForType(Broker& broker, const std::string& queue, amqp::Table arguments,
 }
 
 }  // namespace
+
+std::optional<std::string_view> TextBetween(std::string_view text, std::string_view before,
+                                            std::string_view after) {
+  const std::size_t at = text.find(before);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + before.size());
+  const std::size_t end = after.empty() ? text.size() : text.find(after);
+  if (end == std::string_view::npos) return std::nullopt;
+  return text.substr(0, end);
+}
 
 TypeAnswer ReadTypeAnswer(const absl::Status& refusal) {
   const std::string_view text(refusal.message().data(), refusal.message().size());

@@ -4,12 +4,18 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "retryq/amqp/table.h"
 #include "retryq/broker/broker.h"
 
 namespace retryq {
+
+// Returns the text between the first `before` and the first `after` that follows it; up to the end
+// if `after` is empty.
+std::optional<std::string_view> TextBetween(std::string_view text, std::string_view before,
+                                            std::string_view after);
 
 // Parsed error of a declare that was refused because of its `x-queue-type` (F64 in
 // doc/rabbitmq_facts.md).

@@ -14,12 +14,11 @@
 #include "base/broker_version.h"
 #include "base/remedy.h"
 #include "loop/thrown.h"
+#include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delivery/delivery_facts.h"
-#include "retry/delivery/dropped_settlement.h"
-#include "retry/publisher/exclusive_queue.h"
+#include "retry/delivery/error_text.h"
 #include "retry/retrier/counting_queue.h"
 #include "retry/retrier/retrier_impl.h"
-#include "retry/retrier/retrier_options.h"
 
 namespace retryq {
 namespace {
@@ -50,6 +49,10 @@ absl::Status Explained(const absl::Status& refusal) {
 // Returns the type of a parked queue that is missing; nullopt if nothing may be declared.
 std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
   return options.declare ? std::optional(options.queue_type) : std::nullopt;
+}
+
+bool IsDropped(const Outcome& outcome) {
+  return outcome.kind() == Outcome::Kind::kByStatus && outcome.status() == DroppedSettlement();
 }
 
 // Calls the handler. Returns kUnknown if it throws.

@@ -25,6 +25,13 @@
 
 namespace retryq {
 
+// Returns kInvalidArgument naming every wrong field, separated by "; ". A delay queue must be able
+// to hold the longest delay.
+absl::Status Validate(const RetrierOptions& options, const DelayQueueOptions& delay_queues);
+
+// Returns the options with their empty fields replaced by defaults.
+RetrierOptions WithDefaults(RetrierOptions options);
+
 // A delivery that was posted to another thread. Either that thread takes and handles it, or the
 // retrier first takes it back because its channel is gone. Thread-safe.
 class HandedOver {

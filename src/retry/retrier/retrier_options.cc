@@ -1,9 +1,8 @@
-#include "retry/retrier/retrier_options.h"
-
 #include <string>
 
 #include "base/field_errors.h"
 #include "retry/policy/decide.h"
+#include "retry/retrier/retrier_impl.h"
 
 namespace retryq {
 namespace {
