@@ -8,7 +8,7 @@ readonly SHARED_HEADERS='event_loop delivery duration export broker/broker broke
 # What src/cli may include of src/retry: what it must do as workers do.
 readonly RETRY_FOR_CLI='delivery/message_history publisher/parked_queue_rules'
 # What src/retry may include of src/loop: what computes, and the threads that handlers run on.
-readonly LOOP_FOR_RETRY='alive own_process pauses runner_thread thrown worker_pool'
+readonly LOOP_FOR_RETRY='alive call_after own_process pauses runner_thread thrown worker_pool'
 # The folders of src/amqp and of src/retry, the lowest first: each includes only itself and those before it.
 readonly AMQP_FOLDERS='codec transport channel connection broker'
 readonly RETRY_FOLDERS='delivery policy delay_queues publisher retrier client'

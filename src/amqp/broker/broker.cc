@@ -179,31 +179,70 @@ class Topology {
   Lanes busy_;
 };
 
-// The connection for publishing and declaring, with its channels.
-class PublishEnd final : public ConnectionListener {
+// Publishes and declares on one connection, and consumes on another.
+class RabbitBroker final : public Broker, private ConnectionListener {
  public:
-  PublishEnd(EventLoop& loop, ConnectionOptions options, OptionsSource source)
-      : connection_(loop, std::move(options), this, std::move(source)),
-        topology_(connection_),
-        channel_(connection_, loop.executor()) {}
+  RabbitBroker(EventLoop& loop, const ConnectionOptions& options, const OptionsSource& source)
+      : loop_(loop),
+        heartbeat_(options.heartbeat),
+        relay_to_{.options = WithFramesOfTheBroker(Named(options, "pass on")),
+                  .source = WithFramesOfTheBroker(source, options.frame_max)},
+        publishing_(loop, WithFramesOfTheBroker(Named(options, "publish")), this,
+                    WithFramesOfTheBroker(source, options.frame_max)),
+        consuming_(loop, Named(options, "consume"), &subscriptions_, source) {
+    // Publishes come from deliveries, so the prefetch limits both.
+    publishing_.FollowPaceOf(consuming_);
+  }
 
-  void SetListener(BrokerListener* listener) {
+  void SetListener(BrokerListener* listener) override {
     listener_ = listener;
     if (listener == nullptr) Forget();
   }
-  void Close(std::function<void()> closed) {
-    Forget();
-    connection_.Close(blocked_ ? kCloseDeadlineIfBlocked : kCloseDeadline, std::move(closed));
+
+  void Declare(DeclareParams params, DeclareCallback done) override {
+    topology_.Declare(params, std::move(done));
+  }
+  void CheckExchange(std::string name, std::function<void(absl::Status)> done) override {
+    topology_.CheckExchange(name, std::move(done));
+  }
+  void Publish(const PublishParams& params, PublishCallback done) override {
+    channel_.Publish(params, std::move(done));
   }
 
-  void Reconnect(const absl::Status& why) { connection_.Reconnect(why); }
+  std::unique_ptr<Subscription> Consume(ConsumeParams params,
+                                        SubscriptionListener* listener) override {
+    return std::make_unique<QueueSubscription>(loop_, consuming_, subscriptions_, relay_to_,
+                                               std::move(params), listener);
+  }
+  void Ack(DeliveryTag tag) override { subscriptions_.Ack(tag); }
+  void Reject(DeliveryTag tag, bool requeue) override { subscriptions_.Reject(tag, requeue); }
 
-  Connection& connection() { return connection_; }
-  const Connection& connection() const { return connection_; }
-  Topology& topology() { return topology_; }
-  PublishChannel& channel() { return channel_; }
+  void Reconnect(const absl::Status& why) override { publishing_.Reconnect(why); }
+
+  void Close(std::function<void()> closed) override {
+    const auto open = std::make_shared<int>(2);
+    const auto one_closed = [open, closed = std::move(closed)] {
+      if (--*open == 0) closed();
+    };
+    Forget();
+    publishing_.Close(blocked_ ? kCloseDeadlineIfBlocked : kCloseDeadline, one_closed);
+    subscriptions_.Forget();
+    consuming_.Close(kCloseDeadline, one_closed);
+  }
+
+  std::size_t unsent_bytes() const override { return publishing_.unsent_bytes(); }
+
+  std::size_t max_header_size() const override { return publishing_.max_header_size(); }
+  // Deliveries can arrive before the publishing connection is open.
+  std::string server_version() const override {
+    const std::string version = publishing_.server_version();
+    return version.empty() ? consuming_.server_version() : version;
+  }
+  // The broker may use a shorter interval.
+  absl::Duration heartbeat() const override { return heartbeat_; }
 
  private:
+  // Of the connection for publishing.
   void OnOpen() override {
     channel_.Open();
     if (listener_ != nullptr) listener_->OnReady();
@@ -222,77 +261,14 @@ class PublishEnd final : public ConnectionListener {
     channel_.Forget();
   }
 
-  BrokerListener* listener_ = nullptr;
-  bool blocked_ = false;
-  Connection connection_;
-  Topology topology_;
-  PublishChannel channel_;
-};
-
-class RabbitBroker final : public Broker {
- public:
-  RabbitBroker(EventLoop& loop, const ConnectionOptions& options, const OptionsSource& source)
-      : loop_(loop),
-        heartbeat_(options.heartbeat),
-        relay_to_{.options = WithFramesOfTheBroker(Named(options, "pass on")),
-                  .source = WithFramesOfTheBroker(source, options.frame_max)},
-        publish_end_(loop, WithFramesOfTheBroker(Named(options, "publish")),
-                     WithFramesOfTheBroker(source, options.frame_max)),
-        consuming_(loop, Named(options, "consume"), &subscriptions_, source) {
-    // Publishes come from deliveries, so the prefetch limits both.
-    publish_end_.connection().FollowPaceOf(consuming_);
-  }
-
-  void SetListener(BrokerListener* listener) override { publish_end_.SetListener(listener); }
-
-  void Declare(DeclareParams params, DeclareCallback done) override {
-    publish_end_.topology().Declare(params, std::move(done));
-  }
-  void CheckExchange(std::string name, std::function<void(absl::Status)> done) override {
-    publish_end_.topology().CheckExchange(name, std::move(done));
-  }
-  void Publish(const PublishParams& params, PublishCallback done) override {
-    publish_end_.channel().Publish(params, std::move(done));
-  }
-
-  std::unique_ptr<Subscription> Consume(ConsumeParams params,
-                                        SubscriptionListener* listener) override {
-    return std::make_unique<QueueSubscription>(loop_, consuming_, subscriptions_, relay_to_,
-                                               std::move(params), listener);
-  }
-  void Ack(DeliveryTag tag) override { subscriptions_.Ack(tag); }
-  void Reject(DeliveryTag tag, bool requeue) override { subscriptions_.Reject(tag, requeue); }
-
-  void Reconnect(const absl::Status& why) override { publish_end_.Reconnect(why); }
-
-  void Close(std::function<void()> closed) override {
-    const auto open = std::make_shared<int>(2);
-    const auto one_closed = [open, closed = std::move(closed)] {
-      if (--*open == 0) closed();
-    };
-    publish_end_.Close(one_closed);
-    subscriptions_.Forget();
-    consuming_.Close(kCloseDeadline, one_closed);
-  }
-
-  std::size_t unsent_bytes() const override { return publish_end_.connection().unsent_bytes(); }
-
-  std::size_t max_header_size() const override {
-    return publish_end_.connection().max_header_size();
-  }
-  // Deliveries can arrive before the publishing connection is open.
-  std::string server_version() const override {
-    const std::string version = publish_end_.connection().server_version();
-    return version.empty() ? consuming_.server_version() : version;
-  }
-  // The broker may use a shorter interval.
-  absl::Duration heartbeat() const override { return heartbeat_; }
-
- private:
   EventLoop& loop_;
   const absl::Duration heartbeat_;
   const Relay::Target relay_to_;
-  PublishEnd publish_end_;
+  BrokerListener* listener_ = nullptr;
+  bool blocked_ = false;
+  Connection publishing_;
+  Topology topology_{publishing_};
+  PublishChannel channel_{publishing_, loop_.executor()};
   Subscriptions subscriptions_;
   Connection consuming_;
 };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/properties_codec.h"
+#include "loop/call_after.h"
 
 namespace retryq::amqp {
 namespace {
@@ -194,8 +195,7 @@ void Relay::CloseConnection() {
 // Runs in a later turn, because this is called inside other calls.
 void Relay::FinishEnded() {
   if (finish_ != nullptr) return;
-  finish_ = timers_.After(absl::ZeroDuration(), [this] {
-    const std::unique_ptr<Timer> fired = std::move(finish_);
+  CallAfter(timers_, absl::ZeroDuration(), finish_, [this] {
     std::deque<std::shared_ptr<Copy>> ended;
     std::erase_if(copies_, [&](const auto& copy) {
       const bool is_over = copy->has_ended && copy->has_arrived;

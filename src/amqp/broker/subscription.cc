@@ -13,6 +13,7 @@
 #include "amqp/codec/protocol_error.h"
 #include "amqp/transport/process_name.h"
 #include "base/name_size.h"
+#include "loop/call_after.h"
 
 namespace retryq::amqp {
 namespace {
@@ -200,8 +201,7 @@ void QueueSubscription::OnConsuming() {
 }
 
 void QueueSubscription::Watch(absl::Duration patience) {
-  watch_ = loop_.After(patience, [this, passed = patience == kWatched] {
-    const std::unique_ptr<Timer> fired = std::move(watch_);
+  CallAfter(loop_, patience, watch_, [this, passed = patience == kWatched] {
     if (passed) may_be_cause_ = false;
     subscriptions_.OnWatchOver(passed);
   });
@@ -301,10 +301,7 @@ void QueueSubscription::RequeueUnread() {
 // Bodies are freed on any thread, so the free memory is checked repeatedly.
 void QueueSubscription::AwaitRoom() {
   if (*bodies_ <= MaxBody()) return StartConsumer();
-  room_ = loop_.After(kLookForRoom, [this] {
-    const std::unique_ptr<Timer> fired = std::move(room_);
-    AwaitRoom();
-  });
+  CallAfter(loop_, kLookForRoom, room_, [this] { AwaitRoom(); });
 }
 
 // A settlement that is sent twice would make the broker close the channel.
@@ -342,10 +339,7 @@ void QueueSubscription::OnSettled() {
 }
 
 void QueueSubscription::DelayDeliveries() {
-  delivery_delay_ = loop_.After(kDeliveryDelay, [this] {
-    const std::unique_ptr<Timer> fired = std::move(delivery_delay_);
-    PassOnDelayed();
-  });
+  CallAfter(loop_, kDeliveryDelay, delivery_delay_, [this] { PassOnDelayed(); });
 }
 
 // The listener may destroy or close this object.
@@ -413,8 +407,7 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
 // The pause continues while connections are lost and opened: another consumer may cause that.
 void QueueSubscription::SubscribeAfterPause() {
   const absl::Duration left = due_ - loop_.clock().SinceBoot();
-  again_ = loop_.After(std::max(left, absl::ZeroDuration()), [this] {
-    const std::unique_ptr<Timer> fired = std::move(again_);
+  CallAfter(loop_, std::max(left, absl::ZeroDuration()), again_, [this] {
     if (!may_be_cause_) return Subscribe();
     waits_for_turn_ = true;
     subscriptions_.StartWaiting();

@@ -15,6 +15,7 @@
 #include "amqp/transport/read_pace.h"
 #include "amqp/transport/resolver.h"
 #include "amqp/transport/tls_context.h"
+#include "loop/call_after.h"
 #include "loop/pauses.h"
 
 namespace retryq::amqp {
@@ -216,8 +217,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     renewal_.reset();
     if (source_ == nullptr || options_.password_expires == absl::InfiniteFuture()) return;
     const absl::Duration left = options_.password_expires - loop_.clock().Now();
-    renewal_ = loop_.After(std::max(left * 4 / 5, kShortestRenewal), [this] {
-      const std::unique_ptr<Timer> fired = std::move(renewal_);
+    CallAfter(loop_, std::max(left * 4 / 5, kShortestRenewal), renewal_, [this] {
       const auto self = shared_from_this();
       absl::StatusOr<ConnectionOptions> now = source_();
       if (listener_ == nullptr) return;  // the source closed or destroyed the connection

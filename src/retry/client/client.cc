@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/field_errors.h"
 #include "base/header_names.h"
+#include "loop/call_after.h"
 #include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
 #include "retry/client/client_impl.h"
@@ -374,13 +375,12 @@ void Client::Impl::CloseAfterPublishes() {
 // Runs from the beginning of a stop, because handlers may wait for publishes. If no publish is
 // answered in this time, the publishes that were open all the time fail as unconfirmed.
 void Client::Impl::WatchPublishes() {
-  drain_watch_ = environment_.timers->After(
-      kPublishPatience, [this, answered = answered_publishes_, end = next_publish_] {
-        const std::unique_ptr<Timer> fired = std::move(drain_watch_);
-        if (publishes_.empty() || answered_publishes_ != answered) return WatchPublishes();
-        shared_->RequeueFailures();
-        GiveUpPublishes(end);
-      });
+  CallAfter(*environment_.timers, kPublishPatience, drain_watch_,
+            [this, answered = answered_publishes_, end = next_publish_] {
+              if (publishes_.empty() || answered_publishes_ != answered) return WatchPublishes();
+              shared_->RequeueFailures();
+              GiveUpPublishes(end);
+            });
 }
 
 void Client::Impl::GiveUpPublishes(std::uint64_t end) {
@@ -400,8 +400,7 @@ void Client::Impl::EndDrainAt(absl::Duration deadline) {
   const absl::Duration end = environment_.clock->SinceBoot() + deadline;
   if (end >= drain_end_) return;
   drain_end_ = end;
-  drain_deadline_ = environment_.timers->After(deadline, [this] {
-    const std::unique_ptr<Timer> fired = std::move(drain_deadline_);
+  CallAfter(*environment_.timers, deadline, drain_deadline_, [this] {
     const AlivePtr<Impl> self = lifeline_.ptr();
     drain_result_ = absl::UnavailableError(kIncomplete);
     for (Consumer::Impl* consumer : *consumers_) consumer->Drain(absl::ZeroDuration(), nullptr);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/remedy.h"
+#include "loop/call_after.h"
 #include "retry/client/consumer_impl.h"
 #include "retry/client/declare_work_queue.h"
 
@@ -181,11 +182,10 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
   if (GaveUpAtStart(status)) return;
   if (!status.ok()) {
     const Environment& environment = shared_->environment();
-    again_ = environment.timers->After(
-        pauses_.Next(environment.clock->SinceBoot(), *environment.random), [this] {
-          const std::unique_ptr<Timer> fired = std::move(again_);
-          if (state_ == State::kStarting && shared_->ready()) Prepare();
-        });
+    CallAfter(*environment.timers,
+              pauses_.Next(environment.clock->SinceBoot(), *environment.random), again_, [this] {
+                if (state_ == State::kStarting && shared_->ready()) Prepare();
+              });
     // A lost connection has already been reported.
     if (shared_->ready()) ReportInterrupted(status);
     return;
@@ -353,10 +353,7 @@ void Consumer::Impl::OnBreakerClosed() {
 }
 
 void Consumer::Impl::AwaitPause(absl::Duration left) {
-  breaker_pause_ = shared_->environment().timers->After(left, [this] {
-    const std::unique_ptr<Timer> fired = std::move(breaker_pause_);
-    ProbeIfDue();
-  });
+  CallAfter(*shared_->environment().timers, left, breaker_pause_, [this] { ProbeIfDue(); });
 }
 
 // Deliveries that were on their way when the flow ended must not count as probes.
@@ -410,11 +407,8 @@ void Consumer::Impl::Drain(absl::Duration deadline, absl::AnyInvocable<void(bool
 void Consumer::Impl::EndDrainAt(absl::Duration since_boot) {
   if (since_boot >= drain_end_) return;
   drain_end_ = since_boot;
-  drain_timer_ = shared_->environment().timers->After(
-      since_boot - shared_->environment().clock->SinceBoot(), [this] {
-        const std::unique_ptr<Timer> fired = std::move(drain_timer_);
-        EndDrain(/*complete=*/false);
-      });
+  CallAfter(*shared_->environment().timers, since_boot - shared_->environment().clock->SinceBoot(),
+            drain_timer_, [this] { EndDrain(/*complete=*/false); });
 }
 
 // Waits for handlers without a limit. Does not wait for the broker if it has neither confirmed a
@@ -423,8 +417,7 @@ void Consumer::Impl::EndDrainAt(absl::Duration since_boot) {
 // waits longer.
 void Consumer::Impl::WatchDrain() {
   open_before_ = retrier_->open();
-  drain_watch_ = shared_->environment().timers->After(kDrainPatience, [this] {
-    const std::unique_ptr<Timer> fired = std::move(drain_watch_);
+  CallAfter(*shared_->environment().timers, kDrainPatience, drain_watch_, [this] {
     const bool is_idle = retrier_->handling() == 0;
     const bool in_vain = is_idle && retrier_->open() == open_before_;
     vain_looks_ = in_vain ? vain_looks_ + 1 : 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "loop/call_after.h"
 #include "loop/pauses.h"
 
 namespace retryq {
@@ -44,12 +45,9 @@ void PendingCall::OnLost(const absl::Status& why) {
 void PendingCall::TryAgainAfterPause() {
   state_ = State::kWaiting;
   const Environment& environment = shared_->environment();
-  again_ = environment.timers->After(
-      Pauses::After(++failures_, kFirstPauseOfCall, kLongestPauseOfCall, *environment.random),
-      [this] {
-        const std::unique_ptr<Timer> fired = std::move(again_);
-        Start();
-      });
+  CallAfter(*environment.timers,
+            Pauses::After(++failures_, kFirstPauseOfCall, kLongestPauseOfCall, *environment.random),
+            again_, [this] { Start(); });
 }
 
 void PendingCall::Finish(absl::Status status) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "loop/call_after.h"
 #include "loop/pauses.h"
 
 namespace retryq {
@@ -141,8 +142,7 @@ void ConfirmedPublisher::AdvanceIsolated() {
 // arrive, the connection is replaced, because the queued publishes must not wait forever.
 void ConfirmedPublisher::AwaitAnswers() {
   if (await_timer_ != nullptr) return;
-  await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
-    await_timer_.reset();
+  CallAfter(*environment_.timers, confirm_timeout_, await_timer_, [this] {
     broker_.Reconnect(
         absl::UnavailableError("a publish is not answered: trying another connection"));
   });
@@ -152,10 +152,8 @@ void ConfirmedPublisher::AwaitAnswers() {
 // `Fill` must not be called for them meanwhile.
 void ConfirmedPublisher::AdvanceQueuedSoon() {
   if (queued_.empty() || advance_timer_ != nullptr) return;
-  advance_timer_ = environment_.timers->After(absl::ZeroDuration(), [this] {
-    advance_timer_.reset();
-    AdvanceQueued();
-  });
+  CallAfter(*environment_.timers, absl::ZeroDuration(), advance_timer_,
+            [this] { AdvanceQueued(); });
 }
 
 void ConfirmedPublisher::Advance(std::uint32_t index, const Moment& now) {
@@ -371,10 +369,7 @@ void ConfirmedPublisher::Pause(std::uint32_t index, State state, absl::Duration 
   Job& job = *jobs_[index];
   job.state = state;
   ++job.step;
-  job.pause = environment_.timers->After(pause, [this, index] {
-    const std::unique_ptr<Timer> fired = std::move(jobs_[index]->pause);
-    OnPauseOver(index);
-  });
+  CallAfter(*environment_.timers, pause, job.pause, [this, index] { OnPauseOver(index); });
 }
 
 void ConfirmedPublisher::OnPauseOver(std::uint32_t index) {

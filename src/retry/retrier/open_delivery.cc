@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
 #include "base/header_names.h"
+#include "loop/call_after.h"
 #include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
 
@@ -104,10 +105,7 @@ void OpenDelivery::Begin(amqp::MessagePtr&& message,
 void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
   assert(state_ == State::kDeciding);
   Enter(State::kWaiting);
-  timer_ = context_.shared.environment().timers->After(remaining, [this, due = std::move(due)] {
-    const std::unique_ptr<Timer> fired = std::move(timer_);
-    due();
-  });
+  CallAfter(*context_.shared.environment().timers, remaining, timer_, std::move(due));
 }
 
 void OpenDelivery::CarryOutAfterPause(Step step) {
@@ -310,10 +308,7 @@ void OpenDelivery::KeepUnread() {
   Enter(State::kReturning);
   if (comes_again) {
     if (!message.not_passed_on.empty()) context_.parked_queue.Ensure([](const absl::Status&) {});
-    timer_ = context_.shared.environment().timers->After(pause, [this] {
-      const std::unique_ptr<Timer> fired = std::move(timer_);
-      Return();
-    });
+    CallAfter(*context_.shared.environment().timers, pause, timer_, [this] { Return(); });
   }
   Event held = Describe(EventKind::kHeld, why);
   context_.shared.Report(held);
@@ -545,10 +540,7 @@ void OpenDelivery::Hold(std::string_view why) {
   Enter(State::kHeld);
   const absl::Duration pause =
       Pauses::After(++holds_, kFirstHold, kLongestHold, *context_.shared.environment().random);
-  timer_ = context_.shared.environment().timers->After(pause, [this] {
-    const std::unique_ptr<Timer> fired = std::move(timer_);
-    Publish();
-  });
+  CallAfter(*context_.shared.environment().timers, pause, timer_, [this] { Publish(); });
   Event held = Describe(EventKind::kHeld, why);
   context_.shared.Report(held);
 }
