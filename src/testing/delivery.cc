@@ -10,28 +10,24 @@
 namespace retryq::testing {
 
 Delivery MakeDelivery(DeliveryFields fields) {
-  // Its views point into the members, which it therefore owns.
-  struct Made : amqp::Message {
-    ContentPtr shown;
+  // The views of its history point into it.
+  struct Made {
+    amqp::MessagePtr message;
     std::string last_error;
   };
   const std::string headers = fields.headers.Encode().value();
   fields.properties.headers = amqp::TableView(headers);
-  auto message = std::make_shared<Made>();
-  message->shown = std::make_shared<const Content>(fields.exchange, fields.routing_key,
-                                                   fields.properties, fields.body);
-  message->last_error = std::move(fields.last_error);
-  message->delivery_tag = {.generation = 1, .tag = 1};
-  message->redelivered = fields.redelivered;
-  message->exchange = message->shown->exchange();
-  message->routing_key = message->shown->routing_key();
-  message->properties = message->shown->properties();
-  message->body = message->shown->body();
+  const auto content = std::make_shared<const Content>(fields.exchange, fields.routing_key,
+                                                       fields.properties, fields.body);
+  const auto made = std::make_shared<const Made>(
+      Made{MakeDelivery(content, {.generation = 1, .tag = 1}, fields.redelivered),
+           std::move(fields.last_error)});
   const Delivery::History history{.failures = fields.attempt,
-                                  .last_error = message->last_error,
-                                  .exchange = message->exchange,
-                                  .routing_key = message->routing_key};
-  return {message, std::make_shared<const Delivery::Source>(std::move(fields.queue)), history};
+                                  .last_error = made->last_error,
+                                  .exchange = content->exchange(),
+                                  .routing_key = content->routing_key()};
+  return {amqp::MessagePtr(made, made->message.get()),
+          std::make_shared<const Delivery::Source>(std::move(fields.queue)), history};
 }
 
 // Runs the only work that a settlement posts at once.

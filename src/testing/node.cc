@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
@@ -21,12 +20,6 @@ constexpr absl::Duration kDeadLetterAgain = absl::Seconds(180);
 // The number of a queue's messages that can wait for another queue to accept them. Messages that
 // become due behind them wait too (37).
 constexpr std::size_t kMostLeaving = 32;
-
-std::string TypeOf(const QueueDeclaration& declaration) {
-  const amqp::Value* const type = declaration.arguments.Find("x-queue-type");
-  const auto* const text = type == nullptr ? nullptr : std::get_if<std::string>(&type->variant);
-  return text == nullptr ? "classic" : *text;
-}
 
 bool IsFull(const Queue& queue) {
   return queue.max_length && static_cast<std::int64_t>(queue.ready.size()) >= *queue.max_length;
@@ -59,10 +52,7 @@ const Queue* Node::Find(const std::string& name) const {
   return found == queues_.end() || found->second->going ? nullptr : found->second.get();
 }
 
-Queue* Node::FindLive(const std::string& name) {
-  const auto found = queues_.find(name);
-  return found == queues_.end() || found->second->going ? nullptr : found->second.get();
-}
+Queue* Node::FindLive(const std::string& name) { return const_cast<Queue*>(Find(name)); }
 
 absl::StatusOr<DeclareOk> Node::Declare(const DeclareParams& params) {
   if (refuses_declares_ && !params.queue.passive) {
@@ -108,7 +98,8 @@ absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration
     if (declaration.passive) {
       return absl::NotFoundError(absl::StrCat("no queue '", declaration.name, "' in vhost '/'"));
     }
-    if (TypeOf(declaration) != "classic" && TypeOf(declaration) != "quorum") {
+    const std::string type = QueueTypeIn(declaration.arguments);
+    if (type != "classic" && type != "quorum") {
       return absl::FailedPreconditionError(absl::StrCat("invalid arg 'x-queue-type' for queue '",
                                                         declaration.name, "' in vhost '/'"));
     }
@@ -124,7 +115,7 @@ absl::Status Node::Compare(const Queue& queue, const QueueDeclaration& declarati
   if (queue.durable == declaration.durable && queue.arguments == declaration.arguments) {
     return absl::OkStatus();
   }
-  const std::string asked = TypeOf(declaration);
+  const std::string asked = QueueTypeIn(declaration.arguments);
   if (asked != queue.type) {  // (64)
     return absl::FailedPreconditionError(
         absl::StrCat("inequivalent arg 'x-queue-type' for queue '", declaration.name,

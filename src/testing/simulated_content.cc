@@ -11,17 +11,13 @@ namespace {
 
 using Entry = std::shared_ptr<const amqp::Table>;
 
-// Returns the total size of the texts in the properties.
-std::size_t TextSize(const amqp::Properties& properties) {
-  std::size_t size = properties.headers ? properties.headers->bytes().size() : 0;
-  for (const auto& text :
-       {properties.content_type, properties.content_encoding, properties.correlation_id,
-        properties.reply_to, properties.expiration, properties.message_id, properties.type,
-        properties.user_id, properties.app_id, properties.cluster_id}) {
-    size += text.value_or(std::string_view()).size();
-  }
-  return size;
-}
+// The properties that are texts.
+constexpr std::optional<std::string_view> amqp::Properties::*kTexts[] = {
+    &amqp::Properties::content_type,   &amqp::Properties::content_encoding,
+    &amqp::Properties::correlation_id, &amqp::Properties::reply_to,
+    &amqp::Properties::expiration,     &amqp::Properties::message_id,
+    &amqp::Properties::type,           &amqp::Properties::user_id,
+    &amqp::Properties::app_id,         &amqp::Properties::cluster_id};
 
 // Returns the entries of x-death, the newest first; none if the header cannot be read.
 amqp::Array Deaths(const amqp::Properties& properties) {
@@ -67,26 +63,17 @@ ContentPtr WithHeaders(const Content& content, std::string_view exchange,
 Content::Content(std::string_view exchange, std::string_view routing_key,
                  const amqp::Properties& properties, std::string_view body)
     : exchange_(exchange), routing_key_(routing_key), properties_(properties), body_(body) {
-  text_.reserve(TextSize(properties));  // so that the text does not move while views are made
-  Keep(&properties_.content_type);
-  Keep(&properties_.content_encoding);
-  if (properties_.headers) {
-    std::optional<std::string_view> bytes = properties_.headers->bytes();
-    Keep(&bytes);
-    properties_.headers = amqp::TableView(*bytes);
-  }
-  Keep(&properties_.correlation_id);
-  Keep(&properties_.reply_to);
-  Keep(&properties_.expiration);
-  Keep(&properties_.message_id);
-  Keep(&properties_.type);
-  Keep(&properties_.user_id);
-  Keep(&properties_.app_id);
-  Keep(&properties_.cluster_id);
+  std::optional<std::string_view> headers;
+  if (properties.headers) headers = properties.headers->bytes();
+  std::size_t size = headers.value_or(std::string_view()).size();
+  for (const auto text : kTexts) size += (properties.*text).value_or(std::string_view()).size();
+  text_.reserve(size);  // so that the text does not move while views are made
+  for (const auto text : kTexts) Keep(&(properties_.*text));
+  Keep(&headers);
+  if (headers) properties_.headers = amqp::TableView(*headers);
 }
 
-template <typename View>
-void Content::Keep(std::optional<View>* field) {
+void Content::Keep(std::optional<std::string_view>* field) {
   if (!field->has_value()) return;
   const std::size_t start = text_.size();
   text_.append(**field);

@@ -2,6 +2,7 @@
 #define RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,8 @@ class Content {
   bool persistent() const { return properties_.delivery_mode == 2; }
 
  private:
-  template <typename View>
-  void Keep(std::optional<View>* field);
+  // Copies the text, and makes this a view of the copy.
+  void Keep(std::optional<std::string_view>* field);
 
   std::string exchange_;
   std::string routing_key_;

@@ -35,7 +35,7 @@ Queue::Queue(const QueueDeclaration& declaration)
     : name(declaration.name),
       durable(declaration.durable),
       arguments(declaration.arguments),
-      type(Text(arguments, "x-queue-type").value_or("classic")),
+      type(QueueTypeIn(arguments)),
       message_ttl(Milliseconds(arguments, "x-message-ttl")),
       expires(Milliseconds(arguments, "x-expires")),
       dead_letter_exchange(Text(arguments, "x-dead-letter-exchange")),
@@ -45,6 +45,10 @@ Queue::Queue(const QueueDeclaration& declaration)
       delivery_limit(Number(arguments, "x-delivery-limit")) {
   at_least_once =
       quorum() && reject_publish && Text(arguments, "x-dead-letter-strategy") == "at-least-once";
+}
+
+std::string QueueTypeIn(const amqp::Table& arguments) {
+  return Text(arguments, "x-queue-type").value_or("classic");
 }
 
 std::optional<absl::Duration> ConsumerTimeoutIn(const amqp::Table& arguments) {

@@ -74,6 +74,8 @@ struct Queue {
   std::unique_ptr<Timer> timer;  // for the next event
 };
 
+// `x-queue-type` of a queue.
+std::string QueueTypeIn(const amqp::Table& arguments);
 // `x-consumer-timeout` of a consumer.
 std::optional<absl::Duration> ConsumerTimeoutIn(const amqp::Table& arguments);
 

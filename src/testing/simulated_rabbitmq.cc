@@ -1,5 +1,6 @@
 #include "retryq/testing/simulated_rabbitmq.h"
 
+#include <array>
 #include <utility>
 
 #include "retryq/broker/broker.h"
@@ -9,36 +10,24 @@
 namespace retryq::testing {
 
 std::string_view NameOf(LetGo::Cause cause) {
-  using Cause = LetGo::Cause;
-  switch (cause) {
-    case Cause::kQueueExpired:
-      return "its queue expired";
-    case Cause::kQueueDeleted:
-      return "its queue was deleted";
-    case Cause::kPurged:
-      return "its queue was purged";
-    case Cause::kNoRoute:
-      return "dead-lettered to nowhere";
-    case Cause::kNoLeader:
-      return "dead-lettered to a queue without leader";
-    case Cause::kCrash:
-      return "dead-lettered right before a crash";
-    case Cause::kNewQueueCrashed:
-      return "its queue was made right before a crash";
-    case Cause::kTransient:
-      return "transient, at a restart";
-    case Cause::kCycle:
-      return "dead-lettered in a cycle";
-    case Cause::kExpired:
-      return "expired, with no dead-letter exchange";
-    case Cause::kRejected:
-      return "rejected, with no dead-letter exchange";
-    case Cause::kDeliveryLimit:
-      return "returned too often";
-    case Cause::kOverflow:
-      return "its queue was full";
-  }
-  return "";
+  // In the order of LetGo::Cause.
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "its queue expired",
+      "its queue was deleted",
+      "its queue was purged",
+      "dead-lettered to nowhere",
+      "dead-lettered to a queue without leader",
+      "dead-lettered right before a crash",
+      "its queue was made right before a crash",
+      "transient, at a restart",
+      "dead-lettered in a cycle",
+      "expired, with no dead-letter exchange",
+      "rejected, with no dead-letter exchange",
+      "returned too often",
+      "its queue was full",
+  };
+  static_assert(kNames.size() == static_cast<std::size_t>(LetGo::Cause::kOverflow) + 1);
+  return kNames.at(static_cast<std::size_t>(cause));
 }
 
 SimulatedRabbitMq::SimulatedRabbitMq(SimulatedTime& time, Random& random)

@@ -25,10 +25,25 @@ class AckCoalescer {
   // changes nothing, if the tag does not increase, or skips more than kMostSkipped tags, each of
   // which needs a byte.
   static constexpr std::uint64_t kMostSkipped = 1 << 16;
-  [[nodiscard]] bool OnDelivered(std::uint64_t tag);
+  [[nodiscard]] bool OnDelivered(std::uint64_t tag) {
+    const std::uint64_t next = first_ + states_.size();
+    if (tag < next || tag - next > kMostSkipped) return false;
+    // A skipped tag has no delivery on this channel.
+    for (std::uint64_t skipped = next; skipped < tag; ++skipped) states_.push_back(State::kSettled);
+    states_.push_back(State::kOpen);
+    most_open_ = std::max(most_open_, ++open_);
+    return true;
+  }
 
   enum class Kind : std::uint8_t { kAck, kRequeue, kReject };
-  void Settle(std::uint64_t tag, Kind kind);
+  void Settle(std::uint64_t tag, Kind kind) {
+    if (tag < first_ || tag - first_ >= states_.size()) return;
+    State& state = states_[tag - first_];
+    if (state == State::kSettled) return;
+    state = State::kSettled;
+    --open_;
+    settled_.push_back({.tag = tag, .kind = kind});
+  }
 
   // Returns the largest number of deliveries that were open at once since the last call.
   std::size_t TakeMostOpen() { return std::exchange(most_open_, open_); }
@@ -61,7 +76,12 @@ class AckCoalescer {
     Kind kind;
   };
 
-  void DropSettled();
+  void DropSettled() {
+    while (!states_.empty() && states_.front() == State::kSettled) {
+      states_.pop_front();
+      ++first_;
+    }
+  }
 
   enum class State : std::uint8_t { kSettled, kOpen };
 

@@ -53,6 +53,19 @@ absl::StatusOr<AnyMethod> Decode(std::string_view payload) {
 
 }  // namespace
 
+absl::Status FieldReader::Error(std::string_view what, WireReader wire,
+                                std::optional<TableView> invalid_table) {
+  std::string text(what);
+  if (!wire.ok()) {
+    text += " ends early";
+  } else if (invalid_table) {
+    absl::StrAppend(&text, ": ", invalid_table->Validate().message());
+  } else {
+    absl::StrAppend(&text, " has bytes left over: ", wire.rest().size());
+  }
+  return ProtocolError(ReplyCode::kSyntaxError, text);
+}
+
 absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload) {
   return Decode<ServerMethod>(payload);
 }
