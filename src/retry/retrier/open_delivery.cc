@@ -351,8 +351,7 @@ absl::Duration OpenDelivery::SafeFrom() const {
   return context_.parked_queue.safe_from();
 }
 
-bool OpenDelivery::IsUnchangedReturn() const {
-  if (!IsDirect() || !is_counted_) return false;
+bool OpenDelivery::KeepsItsRoute() const {
   const Delivery& delivery = *delivery_;
   const amqp::Message& message = *delivery.message();
   const bool came_directly =

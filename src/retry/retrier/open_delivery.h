@@ -174,7 +174,8 @@ class OpenDelivery final : private PendingPublish {
   }
   // Whether the copy is unchanged: it returns to its queue, and the headers and the route of the
   // message already contain everything that must be kept.
-  bool IsUnchangedReturn() const;
+  bool IsUnchangedReturn() const { return IsDirect() && is_counted_ && KeepsItsRoute(); }
+  bool KeepsItsRoute() const;
   absl::Duration Waited() const;
   // These call the tracer. The last two return false if it has abandoned the delivery.
   void BeginTrace();
