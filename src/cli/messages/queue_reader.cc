@@ -82,6 +82,7 @@ absl::Status QueueReader::Run() {
   absl::Status run = loop_.RunUntilSignal();
   waiting_.reset();
   tick_.reset();
+  step_.reset();
   return_.reset();
   stop_watch_.reset();
   progress_.End();
@@ -246,6 +247,7 @@ void QueueReader::CancelConsumer() {
     Step();
   });
   ShowCollected();
+  Step();
 }
 
 void QueueReader::ShowCollected() {
@@ -369,36 +371,46 @@ bool QueueReader::MayCancel() const {
   return nothing_left_ || cut_short_ || unacked_ >= window_ || Now() - ending_since_ > kFill;
 }
 
-void QueueReader::Step() {
-  if (channel_ == nullptr || finished_ || (!began_ && !ending_)) return;
-  switch (consumer_) {
-    case Consumer::kStarting:
-      return;
-    case Consumer::kActive:
-      if (options_.keep_order) return StepInOrder();
-      if (!MayCancel()) return;
-      CancelConsumer();
-      return Step();
-    case Consumer::kNone:
-      break;
+QueueReader::Action QueueReader::NextAction() const {
+  if (channel_ == nullptr || finished_ || (!began_ && !ending_)) return Action::kNone;
+  if (consumer_ == Consumer::kStarting) return Action::kNone;
+  if (consumer_ == Consumer::kActive) {
+    if (!MayCancel()) return Action::kNone;
+    if (!options_.keep_order) return Action::kCancelConsumer;
+    // Messages that the broker sends before it confirms a cancel can arrive after the confirmation,
+    // and would be requeued before the others. So the consumer ends together with all its messages.
+    if (!ending_) return Action::kCutShort;
+  } else if (!ending_) {
+    return undecided_ + moving_ > window_ ? Action::kNone : Action::kStartConsumer;
+  } else if (cancelling_ == 0 && !unshown_.empty()) {
+    return Action::kKeepUnshown;
   }
-  if (!ending_) {
-    if (undecided_ + moving_ > window_) return;
-    // The broker's replies to several calls on one channel may be out of order.
-    if (RotateChannel() || cancelling_ == 0) StartConsumer();
-    return;
-  }
-  if (cancelling_ > 0) return;
-  for (const amqp::MessagePtr& message : std::exchange(unshown_, {})) Keep(message);
-  if (undecided_ == 0 && moving_ == 0) Requeue();
+  return cancelling_ + undecided_ + moving_ == 0 ? Action::kRequeue : Action::kNone;
 }
 
-// Messages that the broker sends before it confirms a cancel can arrive after the confirmation, and
-// would be requeued before the others. So the consumer ends together with all its messages.
-void QueueReader::StepInOrder() {
-  if (!MayCancel()) return;
-  if (!ending_) return CutShort();
-  if (undecided_ == 0) Requeue();
+// Each action takes its own turn of the loop, so that it begins after the event that caused it.
+void QueueReader::Step() {
+  if (step_ || NextAction() == Action::kNone) return;
+  step_ = loop_.After(absl::ZeroDuration(), [this] {
+    step_.reset();
+    switch (NextAction()) {
+      case Action::kNone:
+        return;
+      case Action::kStartConsumer:
+        // The broker's replies to several calls on one channel may be out of order.
+        if (RotateChannel() || cancelling_ == 0) StartConsumer();
+        return;
+      case Action::kCancelConsumer:
+        return CancelConsumer();
+      case Action::kCutShort:
+        return CutShort();
+      case Action::kKeepUnshown:
+        for (const amqp::MessagePtr& message : std::exchange(unshown_, {})) Keep(message);
+        return;
+      case Action::kRequeue:
+        return Requeue();
+    }
+  });
 }
 
 void QueueReader::CutShort() {
@@ -421,8 +433,7 @@ absl::Duration QueueReader::PatienceForReturn() const {
 }
 
 void QueueReader::Requeue() {
-  // Each message that Step keeps calls Step again, and the last one of them comes here.
-  if (std::exchange(finished_, true)) return;
+  finished_ = true;
   return_.reset();
   consumer_ = Consumer::kNone;
   if (options_.may_collect && other_consumers_ == 0) {
@@ -432,10 +443,7 @@ void QueueReader::Requeue() {
     channel_ = std::move(earlier_.back());
     earlier_.pop_back();
   }
-  if (RequeuesByChannel()) return CloseChannels();
-  // In a later turn of the loop, as the publisher's channel may be about to report why it was
-  // closed.
-  return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
+  RequeuesByChannel() ? CloseChannels() : EndConnection();
 }
 
 // Closes them one after the other, as their messages are requeued in that order.

@@ -187,6 +187,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
 
  private:
   enum class Consumer { kNone, kStarting, kActive };
+  enum class Action { kNone, kStartConsumer, kCancelConsumer, kCutShort, kKeepUnshown, kRequeue };
 
   void OnOpen() override;
   void OnLost(const absl::Status& why) override;
@@ -211,10 +212,11 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   void Hold(const amqp::Message& message);
   void ShowCollected();
   void EndOfQueue();
-  // Takes the next step, if there is one.
+  // Decides what happens next; every event may change that.
+  Action NextAction() const;
+  // To be called after every event: starts the next action, if there is one.
   void Step();
   bool MayCancel() const;
-  void StepInOrder();
   void Move(const amqp::MessagePtr& message);
   bool RequeuesByChannel() const;
   void Requeue();
@@ -281,7 +283,8 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   bool closing_ = false;
   bool closed_ = false;  // events are ignored
   bool is_blocked_ = false;
-  absl::Status error_;  // the first error
+  absl::Status error_;           // the first error
+  std::unique_ptr<Timer> step_;  // the next action
   std::unique_ptr<Timer> tick_;
   std::unique_ptr<Timer> return_;
   std::unique_ptr<Timer> stop_watch_;
