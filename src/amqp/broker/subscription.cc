@@ -20,6 +20,9 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(10);
+// The pauses after a refusal that ends the connection are longer, for the sake of the other
+// consumers on it.
+constexpr int kPauseFactorIfConnectionEnds = 10;
 
 // If a connection is lost within this time after a consumer was accepted, the consumer may be the
 // cause.
@@ -369,17 +372,19 @@ void QueueSubscription::OnChannelClosed(const ChannelError& why) {
   absl::Status status =
       WithContext(absl::StrCat("consuming queue '", params_.queue, "'"), why.status);
   const absl::Status refusal = std::exchange(refusal_, absl::OkStatus());
+  int pause_factor = 1;
   if (why.code == static_cast<std::uint16_t>(ReplyCode::kInternalError) &&
       absl::IsFailedPrecondition(refusal) && unsettled_ == 0) {
     status = absl::AbortedError(refusal.message());
+    pause_factor = kPauseFactorIfConnectionEnds;
   } else if (why.code == static_cast<std::uint16_t>(ReplyCode::kInternalError)) {
     OnBrokerFailed();
     status = absl::InternalError(status.message());
   }
-  Interrupt(status);
+  Interrupt(status, pause_factor);
 }
 
-void QueueSubscription::Interrupt(const absl::Status& why) {
+void QueueSubscription::Interrupt(const absl::Status& why, int pause_factor) {
   channel_.reset();
   delivery_delay_.reset();
   delayed_.clear();
@@ -393,7 +398,9 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   watch_.reset();
   may_be_cause_ = !connection_.is_open() && was_watched;
   if (may_be_cause_) ++subscriptions_.new_possible_causes_;
-  if (connection_.is_open() || may_be_cause_) due_ = now + pauses_.Next(now, loop_.random());
+  if (connection_.is_open() || may_be_cause_) {
+    due_ = now + pause_factor * pauses_.Next(now, loop_.random());
+  }
   // This consumer is not watched any more, so another one may start.
   if (connection_.is_open() && was_watched) {
     Defer([this] { subscriptions_.OnWatchOver(/*passed=*/false); });

@@ -144,7 +144,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   void Watch(absl::Duration patience);
 
   // Subscribes again after a pause if the connection is open, else with the next one.
-  void Interrupt(const absl::Status& why);
+  void Interrupt(const absl::Status& why, int pause_factor = 1);
   void SubscribeAfterPause();
 
   // Only one reply is awaited at a time. Brokers before 4.3 close the connection if a consumer is

@@ -260,8 +260,8 @@ TEST_F(SubscriptionTest, RetriesAfterAPauseIfTheConnectionIsLostEachTime) {
   EXPECT_GE(attempts_[2] - attempts_[1], absl::Milliseconds(100));
 }
 
-// No message is the cause: see FailingBrokerTest.
-TEST_F(SubscriptionTest, ReportsTheHiddenRefusalOfALongNameThatIsNotAscii) {
+// No message is the cause: see FailingBrokerTest. Each attempt ends the connection that others use.
+TEST_F(SubscriptionTest, ReportsTheHiddenRefusalOfALongNameThatIsNotAsciiAndRetriesRarely) {
   EndEachAttempt([this](std::uint16_t) {
     server.Say(0, method::ConnectionClose{.reply_code = 541, .reply_text = "INTERNAL_ERROR"});
   });
@@ -270,6 +270,7 @@ TEST_F(SubscriptionTest, ReportsTheHiddenRefusalOfALongNameThatIsNotAscii) {
   subscription_ = broker_->Consume({.queue = long_name, .prefetch = 4, .consumer_tag = "me"}, this);
   Await([this] { return attempts_.size() == 2; });
   EXPECT_THAT(interrupted_because_, HasSubstr("refusing a long name that is not ASCII"));
+  EXPECT_GE(attempts_[1] - attempts_[0], absl::Milliseconds(500));
 }
 
 // As another consumer can do it, over and over, that is no reason for this one to wait for ever.
