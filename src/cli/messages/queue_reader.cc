@@ -392,7 +392,7 @@ QueueReader::Action QueueReader::NextAction() const {
 void QueueReader::Step() {
   if (step_ || NextAction() == Action::kNone) return;
   step_ = loop_.After(absl::ZeroDuration(), [this] {
-    step_.reset();
+    const std::unique_ptr<Timer> fired = std::move(step_);
     switch (NextAction()) {
       case Action::kNone:
         return;

@@ -173,7 +173,7 @@ void Consumer::Impl::Prepare() {
 
 void Consumer::Impl::EnsureQueue(std::function<void(const absl::Status&)> done) {
   if (!declare_) return done(absl::OkStatus());
-  DeclareWorkQueue(shared_->broker(), *declare_, /*only_if_missing=*/true, std::move(done));
+  DeclareWorkQueue(shared_->broker(), *declare_, is_missing_, std::move(done));
 }
 
 void Consumer::Impl::OnPrepared(const absl::Status& status) {

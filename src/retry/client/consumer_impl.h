@@ -116,6 +116,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   const std::unique_ptr<Retrier> retrier_;
   const ConsumeParams params_;
   const std::optional<WorkQueue> declare_;
+  const std::shared_ptr<bool> is_missing_ = std::make_shared<bool>(false);  // the queue
   const std::function<void(absl::Status)> fatal_;
   const std::function<void(const WorkOrigin&)> give_up_;
   const std::shared_ptr<ConsumerSet> consumers_;  // shared, because this may outlive the client

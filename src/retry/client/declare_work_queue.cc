@@ -69,13 +69,18 @@ absl::Status ExplainDifference(const absl::Status& refusal, const std::string& o
 // A declaration under way. The broker's callbacks keep it alive.
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
-  Attempt(Broker& broker, WorkQueue work_queue, std::function<void(const absl::Status&)> done)
-      : broker_(broker), work_queue_(std::move(work_queue)), done_(std::move(done)) {}
+  Attempt(Broker& broker, WorkQueue work_queue, std::shared_ptr<bool> is_missing,
+          std::function<void(const absl::Status&)> done)
+      : broker_(broker),
+        work_queue_(std::move(work_queue)),
+        is_missing_(std::move(is_missing)),
+        done_(std::move(done)) {}
 
   void Look() {
     broker_.Declare({.queue = {.name = work_queue_.name, .passive = true}},
                     [self = shared_from_this()](const absl::StatusOr<DeclareOk>& answer) {
-                      if (absl::IsNotFound(answer.status())) return self->Declare();
+                      *self->is_missing_ = absl::IsNotFound(answer.status());
+                      if (*self->is_missing_) return self->Declare();
                       self->done_(answer.ok() ? absl::OkStatus() : self->Explain(answer.status()));
                     });
   }
@@ -98,6 +103,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
  private:
   void OnAnswer(const absl::Status& answer) {
+    if (is_missing_ && !absl::IsUnavailable(answer)) *is_missing_ = false;
     if (absl::IsNotFound(answer) && ++attempts_ < kMostAttempts) return Declare();
     if (!answer.ok()) return done_(Explain(answer));
     if (++next_binding_ < work_queue_.bindings.size()) return Declare();
@@ -138,6 +144,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
   Broker& broker_;
   const WorkQueue work_queue_;
+  const std::shared_ptr<bool> is_missing_;
   const std::function<void(const absl::Status&)> done_;
   std::size_t next_binding_ = 0;
   int attempts_ = 0;  // attempts that got a 404
@@ -174,10 +181,12 @@ absl::Status Validate(const WorkQueue& work_queue) {
   return errors.status();
 }
 
-void DeclareWorkQueue(Broker& broker, WorkQueue work_queue, bool only_if_missing,
+void DeclareWorkQueue(Broker& broker, WorkQueue work_queue, std::shared_ptr<bool> is_missing,
                       std::function<void(const absl::Status&)> done) {
-  const auto attempt = std::make_shared<Attempt>(broker, std::move(work_queue), std::move(done));
-  only_if_missing ? attempt->Look() : attempt->Declare();
+  const bool looks = is_missing && !*is_missing;
+  const auto attempt = std::make_shared<Attempt>(broker, std::move(work_queue),
+                                                 std::move(is_missing), std::move(done));
+  looks ? attempt->Look() : attempt->Declare();
 }
 
 }  // namespace retryq

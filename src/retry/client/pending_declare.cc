@@ -18,7 +18,7 @@ PendingDeclare::PendingDeclare(std::shared_ptr<SharedState> shared, WorkQueue wo
                                const DeclareOptions& options, Done done)
     : PendingCall(std::move(shared), options.deadline, std::move(done)),
       work_queue_(std::move(work_queue)),
-      only_if_missing_(options.only_if_missing) {}
+      is_missing_(options.only_if_missing ? std::make_shared<bool>(false) : nullptr) {}
 
 std::string PendingDeclare::Unanswered(const std::string& when) const {
   return absl::StrCat("the declare of queue '", work_queue_.name, "' was not answered", when);
@@ -26,7 +26,7 @@ std::string PendingDeclare::Unanswered(const std::string& when) const {
 
 void PendingDeclare::Try() {
   state_ = State::kTrying;
-  DeclareWorkQueue(shared_->broker(), work_queue_, only_if_missing_,
+  DeclareWorkQueue(shared_->broker(), work_queue_, is_missing_,
                    [self = lifeline_.ptr()](const absl::Status& answer) {
                      if (self) self->OnAnswer(answer);
                    });

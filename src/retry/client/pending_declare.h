@@ -26,8 +26,8 @@ class PendingDeclare final : public PendingCall {
   void OnAnswer(const absl::Status& answer);
 
   const WorkQueue work_queue_;
-  const bool only_if_missing_;
-  std::uint32_t losses_ = 0;  // attempts that ended with the connection
+  const std::shared_ptr<bool> is_missing_;  // null: does not check first
+  std::uint32_t losses_ = 0;                // attempts that ended with the connection
   Lifeline<PendingDeclare> lifeline_{this};
 };
 

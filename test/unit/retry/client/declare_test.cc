@@ -96,6 +96,21 @@ TEST_F(DeclareTest, RedeclaresAfterALostConnection) {
   EXPECT_EQ(Answer(), absl::OkStatus());
 }
 
+// Looking for a queue with a long name may cost the connection (F75).
+TEST_F(DeclareTest, DoesNotLookAgainForAQueueThatWasMissing) {
+  broker_.Ready();
+  int looks = 0;
+  int declares = 0;
+  broker_.on_declare = [&](const QueueDeclaration& queue) -> absl::Status {
+    if (queue.passive) return ++looks, absl::NotFoundError("no queue");
+    return ++declares == 1 ? absl::UnavailableError("lost") : absl::OkStatus();
+  };
+  Declare({.name = "orders"}, {.only_if_missing = true});
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(Answer(), absl::OkStatus());
+  EXPECT_EQ(looks, 1);
+}
+
 TEST_F(DeclareTest, GivesUpAfterThreeDeclaresThatCloseTheConnection) {
   const absl::Status lost = absl::UnavailableError("closed the connection: 541 INTERNAL_ERROR");
   broker_.on_declare = [this, lost](const QueueDeclaration&) {
