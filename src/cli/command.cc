@@ -157,9 +157,9 @@ constexpr Subcommand kSubcommands[] = {
     Command<ParseDeclare, Declare>("declare", "Declare a work queue, its exchange and bindings"),
     Command<ParseSend, RunSend>("send", "Publish one or many messages, now or with a delay"),
     Command<ParseQueues, Queues>("queues", "Show the delay queues and the messages in them"),
-    Command<ParseWaiting, RunWaiting>(
+    Command<ParseWaiting, RunMessages>(
         "waiting", "List, show, release, park or drop messages that wait for a retry"),
-    Command<ParseParked, RunParked>("parked", "List, show, replay, edit or drop parked messages"),
+    Command<ParseParked, RunMessages>("parked", "List, show, replay, edit or drop parked messages"),
     Command<ParseDoctor, Doctor>("doctor", "Check a broker for problems that break retrying"),
     Command<ParseCompletions, RunCompletions>(
         "completions", "Print a script that completes this command in bash, zsh or fish"),

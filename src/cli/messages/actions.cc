@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/escaped_text.h"
 #include "cli/messages/message_text.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
@@ -117,45 +118,21 @@ class Backup {
   std::size_t size_ = 0;
 };
 
-std::string VerbOf(MessageAction action) {
-  return action == MessageAction::kRelease ? "release"
-         : action == MessageAction::kPark  ? "park"
-         : action == MessageAction::kDrop  ? "drop"
-                                           : "replay";
-}
-
-std::string PastOf(MessageAction action) {
-  const std::string verb = VerbOf(action);
-  if (action == MessageAction::kDrop) return "dropped";
-  return verb + (verb.ends_with('e') ? "d" : "ed");
-}
-
-// Asks on the terminal. Returns the number of messages that may be removed, or the result if the
-// command ends here.
-std::variant<std::uint64_t, MessagesResult> Ask(const MessagesOptions& options, const Scope& scope,
-                                                const Action& removal) {
-  const Action count{.decide = [](const auto&, const Source&) { return Keep(); },
-                     .applies = removal.applies};
-  const ReadResult result = ReadQueues(options, scope, options.limit, count);
-  const absl::Status status = StatusOf(options, scope, result);
-  if (!result.status.ok()) return MessagesResult{.text = "", .status = status};
-  if (result.matched == 0) {
-    return MessagesResult{.text = status.ok() ? NoMatches(options, result) + "\n" : "",
-                          .status = status};
-  }
-  std::string question = absl::StrCat(VerbOf(options.action), " ", result.matched, " of the ",
-                                      result.total, " messages ", Where(options),
-                                      options.action == MessageAction::kDrop ? " for good?" : "?");
-  question.front() = absl::ascii_toupper(static_cast<unsigned char>(question.front()));
-  if (Agrees(question)) return result.matched;
-  return MessagesResult{.text = absl::StrCat("nothing was ", PastOf(options.action), "\n"),
-                        .status = absl::OkStatus()};
+struct Verb {
+  std::string now, past;
+};
+Verb VerbOf(MessageAction action) {
+  return action == MessageAction::kRelease ? Verb{"release", "released"}
+         : action == MessageAction::kPark  ? Verb{"park", "parked"}
+         : action == MessageAction::kDrop  ? Verb{"drop", "dropped"}
+                                           : Verb{"replay", "replayed"};
 }
 
 MessagesResult RemoveNow(const MessagesOptions& options, const Scope& scope, Action action) {
   std::vector<std::string> rows;
   action.removes = true;
-  action.again = VerbOf(options.action) + " again";
+  const Verb verb = VerbOf(options.action);
+  action.again = verb.now + " again";
   if (options.json || options.dry_run) {
     action.on_removed = [&](const amqp::Message& message, const Source& source) {
       rows.push_back(RowOf(options, message, source, absl::Now()));
@@ -171,9 +148,8 @@ MessagesResult RemoveNow(const MessagesOptions& options, const Scope& scope, Act
   if (options.json) return {.text = std::move(text), .status = std::move(status)};
   if (!text.empty()) text.push_back('\n');
   const std::uint64_t count = options.dry_run ? rows.size() : result.removed;
-  absl::StrAppend(&text,
-                  options.dry_run ? "would " + VerbOf(options.action) : PastOf(options.action), " ",
-                  count, " of ", result.total, " messages ", Where(options), "\n");
+  absl::StrAppend(&text, options.dry_run ? "would " + verb.now : verb.past, " ", count, " of ",
+                  result.total, " messages ", Where(options), "\n");
   if (options.is_waiting) {
     for (const auto& [queue, removed] : result.removed_from) {
       absl::StrAppend(&text, "  ", removed, " from ", queue, "\n");
@@ -184,6 +160,59 @@ MessagesResult RemoveNow(const MessagesOptions& options, const Scope& scope, Act
     }
   }
   return {.text = std::move(text), .status = std::move(status)};
+}
+
+// Removes the messages that match, after a question on the terminal if the options require it. A
+// message is removed once its copy is confirmed and was not returned. Otherwise it stays, and the
+// status contains the reason.
+MessagesResult RemoveMessages(const MessagesOptions& options, const Scope& scope,
+                              const Action& action) {
+  if (!options.ask) return RemoveNow(options, scope, action);
+  const Action count{.decide = [](const auto&, const Source&) { return Keep(); },
+                     .applies = action.applies};
+  const ReadResult result = ReadQueues(options, scope, options.limit, count);
+  const absl::Status status = StatusOf(options, scope, result);
+  if (!result.status.ok()) return {.text = "", .status = status};
+  if (result.matched == 0) {
+    return {.text = status.ok() ? NoMatches(options, result) + "\n" : "", .status = status};
+  }
+  const Verb verb = VerbOf(options.action);
+  std::string question =
+      absl::StrCat(verb.now, " ", result.matched, " of the ", result.total, " messages ",
+                   Where(options), options.action == MessageAction::kDrop ? " for good?" : "?");
+  question.front() = absl::ascii_toupper(static_cast<unsigned char>(question.front()));
+  if (!Agrees(question)) return {.text = absl::StrCat("nothing was ", verb.past, "\n")};
+  // Excludes messages that arrived after the question.
+  MessagesOptions limited = options;
+  limited.limit = result.matched;
+  return RemoveNow(limited, scope, action);
+}
+
+// Returns the target of a replayed message, or why it stays. Anyone who may publish to the work
+// queue or the parked queue can set `x-retry-queue`, so it is used only if it names the requested
+// work queue.
+std::variant<CopyTarget, Keep> TargetOf(const MessagesOptions& options,
+                                        const amqp::Message& message) {
+  const MessageHistory facts(message);
+  if (options.target) {
+    const auto& [exchange, routing_key] = *options.target;
+    if (routing_key) return CopyTarget(exchange, *routing_key);
+    if (facts.routing_key) return CopyTarget(exchange, *facts.routing_key);
+    return Keep{
+        "they do not contain the routing key of their first publish; remedy: --routing-key KEY"};
+  }
+  if (facts.queue == options.work_queue) return CopyTarget("", options.work_queue);
+  if (!facts.queue || facts.queue->empty()) {
+    return Keep{
+        "they do not name the queue in which they failed (x-retry-queue); remedy: --to-queue "
+        "QUEUE"};
+  }
+  const std::string queue = EscapedText(*facts.queue);
+  return Keep{absl::StrCat("their headers name ", queue, " as the queue in which they failed, not ",
+                           options.work_queue,
+                           ", and anyone can write these headers; remedy: if they failed there, "
+                           "--queue ",
+                           queue, " --parked ", options.parked_queue)};
 }
 
 }  // namespace
@@ -256,17 +285,6 @@ MessagesResult ShowMessage(const MessagesOptions& options, const Scope& scope) {
           .is_raw = options.body == BodyFormat::kRaw};
 }
 
-MessagesResult RemoveMessages(const MessagesOptions& options, const Scope& scope,
-                              const Action& action) {
-  if (!options.ask) return RemoveNow(options, scope, action);
-  auto agreed = Ask(options, scope, action);
-  if (MessagesResult* const end = std::get_if<MessagesResult>(&agreed)) return *std::move(end);
-  // Excludes messages that arrived after the question.
-  MessagesOptions limited = options;
-  limited.limit = std::get<std::uint64_t>(agreed);
-  return RemoveNow(limited, scope, action);
-}
-
 MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope) {
   Backup backup(options.backup, options.is_waiting ? options.work_queue : options.parked_queue);
   constexpr char kDoesNotFit[] =
@@ -289,6 +307,64 @@ MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope) 
     result.text += backup.Text();
   }
   return result;
+}
+
+MessagesResult Replay(const MessagesOptions& options, const Scope& scope,
+                      const Replacement* replacement) {
+  Action replay{.decide = nullptr,
+                .elsewhere = "name another destination by --to-queue or --to-exchange"};
+  replay.decide = [&](const amqp::MessagePtr& message, const Source&) -> Decision {
+    const auto target = TargetOf(options, *message);
+    if (const Keep* const stays = std::get_if<Keep>(&target)) return *stays;
+    MessageCopy copy{.message = message, .plan = {}, .target = std::get<CopyTarget>(target)};
+    if (replacement != nullptr) {
+      copy.message = Replaced(message, *replacement);
+      copy.plan = {.path = CopyPath::kEdit, .edited = absl::Now()};
+    }
+    return copy;
+  };
+  if (replacement != nullptr) {
+    replay.applies = [&](const amqp::Message& message) {
+      return replacement->original == nullptr || IsSame(message, *replacement->original);
+    };
+  }
+  return RemoveMessages(options, scope, replay);
+}
+
+MessagesResult ReplayMessages(const MessagesOptions& options, const Scope& scope) {
+  if (!options.body_file) return Replay(options, scope, nullptr);
+  absl::StatusOr<std::string> body;
+  if (*options.body_file == "-") {
+    body = ReadAll(STDIN_FILENO);
+  } else {
+    const FileDescriptor file(::open(options.body_file->c_str(), O_RDONLY | O_CLOEXEC));
+    body = file.is_open()
+               ? ReadAll(file.get())
+               : absl::InvalidArgumentError(absl::StrCat(
+                     "--body '", EscapedText(*options.body_file), "': ", std::strerror(errno)));
+  }
+  if (!body.ok()) return {.text = "", .status = body.status()};
+  const Replacement replacement{
+      .body = *std::move(body), .headers = std::nullopt, .original = nullptr};
+  return Replay(options, scope, &replacement);
+}
+
+MessagesResult ReleaseMessages(const MessagesOptions& options, const Scope& scope) {
+  const bool is_parked = options.action == MessageAction::kPark;
+  const auto copy = [&](const amqp::MessagePtr& message, const Source&) -> Decision {
+    CopyPlan plan{.path = CopyPath::kRelease};
+    if (is_parked) {
+      plan.parked = absl::Now();
+      plan.work_queue = options.work_queue;
+    }
+    return MessageCopy{.message = message,
+                       .plan = std::move(plan),
+                       .target = {"", is_parked ? options.parked_queue : options.work_queue}};
+  };
+  return RemoveMessages(options, scope,
+                        {.decide = copy,
+                         .elsewhere = is_parked ? "name another queue by --parked"
+                                                : "park the messages (retryq waiting park)"});
 }
 
 }  // namespace retryq::cli

@@ -79,15 +79,16 @@ MessagesResult ShowMessage(const MessagesOptions& options, const Scope& scope);
 absl::StatusOr<std::pair<amqp::MessagePtr, Source>> FindMessage(const MessagesOptions& options,
                                                                 const Scope& scope);
 
-// Removes the messages that match, after a question on the terminal if the options require it. A
-// message is removed once its copy is confirmed and was not returned. Otherwise it stays, and the
-// status contains the reason.
-MessagesResult RemoveMessages(const MessagesOptions& options, const Scope& scope,
-                              const Action& action);
-
 // Permanently removes the messages that match. They are first written to a file, as lines for
 // `send --lines`, if the options name one.
 MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope);
+
+// Publishes waiting messages to their work queue, or to the parked queue.
+MessagesResult ReleaseMessages(const MessagesOptions& options, const Scope& scope);
+
+// Publishes parked messages to the queue in which each failed, or to the target in the options,
+// with the body in the options, if there is one.
+MessagesResult ReplayMessages(const MessagesOptions& options, const Scope& scope);
 
 // The replacement of one message in a replay.
 struct Replacement {
@@ -113,28 +114,13 @@ absl::StatusOr<std::string> EditText(const amqp::Message& message);
 // kInvalidArgument for a text of another format and for headers that AMQP cannot carry.
 absl::StatusOr<Replacement> ReadEdited(amqp::MessagePtr original, std::string_view text);
 
-// A temporary file for editing a text, which only this user can access. The destructor removes it,
-// unless it is kept.
-class EditedFile {
- public:
-  EditedFile() = default;
-  EditedFile(const EditedFile&) = delete;
-  EditedFile& operator=(const EditedFile&) = delete;
-  ~EditedFile();
+// Replays messages; `replacement` is for the one matching message.
+MessagesResult Replay(const MessagesOptions& options, const Scope& scope,
+                      const Replacement* replacement);
 
-  // Writes the text to a new file in $TMPDIR, runs the editor on it and returns the edited text.
-  // $VISUAL, else $EDITOR, is a command line for /bin/sh. Returns kFailedPrecondition without an
-  // editor or if the editor fails, which keeps a changed file; kUnavailable if the file cannot be
-  // written or read.
-  absl::StatusOr<std::string> Edit(const std::string& text);
-
-  const std::string& path() const { return path_; }
-  void Keep() { keep_ = true; }
-
- private:
-  std::string path_;
-  bool keep_ = false;
-};
+// Opens the one matching message in an editor and replays it. Meanwhile it stays in the queue,
+// where others may take it; it is replaced only if it has not changed.
+MessagesResult EditMessage(const MessagesOptions& options, const Scope& scope);
 
 }  // namespace retryq::cli
 

@@ -109,6 +109,57 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return ReadAll(file.get());
 }
 
+// A temporary file for editing a text, which only this user can access. The destructor removes it,
+// unless it is kept.
+class EditedFile {
+ public:
+  EditedFile() = default;
+  EditedFile(const EditedFile&) = delete;
+  EditedFile& operator=(const EditedFile&) = delete;
+  ~EditedFile() {
+    if (!path_.empty() && !keep_) ::unlink(path_.c_str());
+  }
+
+  // Writes the text to a new file in $TMPDIR, runs the editor on it and returns the edited text. If
+  // the editor fails, a changed file is kept.
+  absl::StatusOr<std::string> Edit(const std::string& text) {
+    const std::string editor = EditorLine();
+    if (editor.empty()) {
+      return absl::FailedPreconditionError("there is no editor; remedy: set VISUAL or EDITOR");
+    }
+    const char* const directory = std::getenv("TMPDIR");
+    std::string path = absl::StrCat(directory != nullptr && *directory != '\0' ? directory : "/tmp",
+                                    "/retryq-edit-XXXXXX");
+    {
+      const FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC));
+      if (!file.is_open()) return FileError(path);
+      path_ = path;
+      if (!WriteAll(file.get(), text)) return FileError(path);
+    }
+    const int status = RunOn(editor, path_);
+    if (status != 0) {
+      std::string why = absl::StrCat(
+          "the editor '", editor, "' failed",
+          WIFEXITED(status) ? absl::StrCat(" with exit status ", WEXITSTATUS(status)) : "",
+          ": nothing was replayed");
+      // Keeps the edited text of an interrupted editor session.
+      if (ReadFile(path_).value_or(text) != text) {
+        Keep();
+        absl::StrAppend(&why, "\nthe edited text is in ", path_);
+      }
+      return absl::FailedPreconditionError(why);
+    }
+    return ReadFile(path_);
+  }
+
+  const std::string& path() const { return path_; }
+  void Keep() { keep_ = true; }
+
+ private:
+  std::string path_;
+  bool keep_ = false;
+};
+
 }  // namespace
 
 bool IsSame(const amqp::Message& a, const amqp::Message& b) {
@@ -176,38 +227,35 @@ absl::StatusOr<Replacement> ReadEdited(amqp::MessagePtr original, std::string_vi
   return replacement;
 }
 
-EditedFile::~EditedFile() {
-  if (!path_.empty() && !keep_) ::unlink(path_.c_str());
-}
+MessagesResult EditMessage(const MessagesOptions& options, const Scope& scope) {
+  auto found = FindMessage(options, scope);
+  if (!found.ok()) return {.text = "", .status = found.status()};
+  const absl::StatusOr<std::string> before = EditText(*found->first);
+  if (!before.ok()) return {.text = "", .status = before.status()};
+  EditedFile file;
+  const absl::StatusOr<std::string> after = file.Edit(*before);
+  if (!after.ok()) return {.text = "", .status = after.status()};
+  if (*after == *before) return {.text = "the file was not changed: nothing was replayed\n"};
 
-absl::StatusOr<std::string> EditedFile::Edit(const std::string& text) {
-  const std::string editor = EditorLine();
-  if (editor.empty()) {
-    return absl::FailedPreconditionError("there is no editor; remedy: set VISUAL or EDITOR");
+  const auto kept = [&file](const absl::Status& status) {
+    file.Keep();
+    return absl::Status(status.code(), absl::StrCat(std::string(status.message()),
+                                                    "\nthe edited text is in ", file.path()));
+  };
+  const auto replacement = ReadEdited(std::move(found->first), *after);
+  if (!replacement.ok()) {
+    return {.text = "",
+            .status = kept(absl::InvalidArgumentError(
+                absl::StrCat(replacement.status().message(), ": nothing was replayed")))};
   }
-  const char* const directory = std::getenv("TMPDIR");
-  std::string path = absl::StrCat(directory != nullptr && *directory != '\0' ? directory : "/tmp",
-                                  "/retryq-edit-XXXXXX");
-  {
-    const FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC));
-    if (!file.is_open()) return FileError(path);
-    path_ = path;
-    if (!WriteAll(file.get(), text)) return FileError(path);
+  MessagesResult result = Replay(options, scope, &*replacement);
+  if (absl::IsNotFound(result.status)) {
+    result.status =
+        absl::NotFoundError(absl::StrCat("the message is not in ", options.parked_queue,
+                                         " any more, or it was changed: nothing was replayed"));
   }
-  const int status = RunOn(editor, path_);
-  if (status != 0) {
-    std::string why = absl::StrCat(
-        "the editor '", editor, "' failed",
-        WIFEXITED(status) ? absl::StrCat(" with exit status ", WEXITSTATUS(status)) : "",
-        ": nothing was replayed");
-    // Keeps the edited text of an interrupted editor session.
-    if (ReadFile(path_).value_or(text) != text) {
-      Keep();
-      absl::StrAppend(&why, "\nthe edited text is in ", path_);
-    }
-    return absl::FailedPreconditionError(why);
-  }
-  return ReadFile(path_);
+  if (!result.status.ok()) result.status = kept(result.status);
+  return result;
 }
 
 }  // namespace retryq::cli

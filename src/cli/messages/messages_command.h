@@ -63,29 +63,7 @@ struct MessagesResult {
 Parsed<MessagesOptions> ParseParked(const Arguments& arguments);
 Parsed<MessagesOptions> ParseWaiting(const Arguments& arguments);
 
-MessagesResult RunParked(const MessagesOptions& options);
-MessagesResult RunWaiting(const MessagesOptions& options);
-
-// `retryq parked` or `retryq waiting`.
-struct MessagesCommand {
-  struct Subcommand {
-    std::string name;
-    MessageAction action;
-    std::string description;
-    std::string footer;  // end of its help
-  };
-
-  std::string name;         // "retryq parked"
-  std::string description;  // of the help without a subcommand
-  std::string footer;       // of that help, after the list of the subcommands
-  MessagesOptions defaults;
-  // Adds the flags that the other command does not have, after --queue.
-  void (*add_flags)(FlagParser& parser, MessagesOptions* options);
-  std::vector<Subcommand> subcommands;
-};
-
-// Parses the arguments: a subcommand, the flags that both commands share, and those of `add_flags`.
-Parsed<MessagesOptions> ParseMessages(const MessagesCommand& command, const Arguments& arguments);
+MessagesResult RunMessages(const MessagesOptions& options);
 
 }  // namespace retryq::cli
 
