@@ -44,6 +44,15 @@ std::uint16_t WindowInTime(const MessagesOptions& options, double seconds) {
       std::min<double>(options.window, std::max(1.0, options.rate * seconds)));
 }
 
+// What became of the messages of one pass.
+struct Tally {
+  std::uint64_t removed = 0;
+  std::map<CopyTarget, std::uint64_t> targets;  // copies; of a dry run, those that would be sent
+  std::map<std::string, std::uint64_t> kept;    // by reason, which includes the remedy
+  std::uint64_t in_doubt = 0;                   // kept, but their copies may have arrived
+  bool is_refused = false;                      // the broker has refused a copy
+};
+
 // Removes messages from a queue that a reader reads, at a limited rate. A message is removed once
 // its copy is confirmed and was not returned; without copies, once it is saved. Otherwise it is
 // kept, and counted with the reason. An error while saving ends the reader.
@@ -51,22 +60,24 @@ class Remover {
  public:
   // The arguments must outlive it.
   Remover(EventLoop& loop, QueueReader& reader, const MessagesOptions& options,
-          const Action& action, const Source& source)
+          const Action& action, const Source& source, Tally& tally)
       : loop_(loop),
         reader_(reader),
         action_(action),
         source_(source),
+        tally_(tally),
         window_(WindowInTime(options, kLongestTurnSeconds)),
         pacer_(options.rate) {}
 
   // `copy.message` is a message that the reader has shown, or a replacement with the same delivery
-  // tag.
-  void Send(MessageCopy copy) { Enqueue({.copy = std::move(copy), .is_published = true}); }
-
-  // Permanently removes a message, without a copy.
-  void Discard(amqp::MessagePtr message) {
-    Enqueue(
-        {.copy = {.message = std::move(message), .plan = {}, .target = {}}, .is_published = false});
+  // tag. Unless it is published, the message is permanently removed.
+  void Add(MessageCopy copy, bool is_published) {
+    if (abandoned_) return reader_.Keep(copy.message);
+    waiting_bytes_ += copy.message->body.size();
+    waiting_.push_back({.copy = std::move(copy), .is_published = is_published});
+    if (is_published) return Advance();
+    // Messages that arrive together are saved together.
+    if (!again_) again_ = loop_.After(absl::ZeroDuration(), [this] { Advance(); });
   }
 
   // Starts no more copies; waiting messages are kept.
@@ -80,29 +91,13 @@ class Remover {
   // The total size of the waiting bodies.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
-  std::uint64_t removed() const { return removed_; }
-  // The number of copies by target.
-  const std::map<CopyTarget, std::uint64_t>& targets() const { return targets_; }
-  // The number of kept messages by reason, which includes the remedy.
-  const std::map<std::string, std::uint64_t>& kept() const { return kept_; }
-  // The number of kept or open messages whose copy may have arrived.
-  std::uint64_t in_doubt() const { return in_doubt_ + open_; }
+  std::uint64_t open() const { return open_; }  // copies under way
 
  private:
   struct Turn {
     MessageCopy copy;
     bool is_published;
   };
-
-  void Enqueue(Turn turn) {
-    if (abandoned_) return reader_.Keep(turn.copy.message);
-    const bool is_published = turn.is_published;
-    waiting_bytes_ += turn.copy.message->body.size();
-    waiting_.push_back(std::move(turn));
-    if (is_published) return Advance();
-    // Messages that arrive together are saved together.
-    if (!again_) again_ = loop_.After(absl::ZeroDuration(), [this] { Advance(); });
-  }
 
   void Advance() {
     const std::unique_ptr<Timer> fired = std::move(again_);
@@ -135,7 +130,7 @@ class Remover {
   }
 
   void Remove(const amqp::MessagePtr& message) {
-    ++removed_;
+    ++tally_.removed;
     if (action_.on_removed) action_.on_removed(*message, source_);
     reader_.Take(message);
   }
@@ -148,7 +143,7 @@ class Remover {
                                 [this, message, target](const PublishResult& result) {
                                   --open_;
                                   if (result.outcome == PublishOutcome::kConfirmed) {
-                                    ++targets_[target];
+                                    ++tally_.targets[target];
                                     Remove(message);
                                   } else {
                                     NoteFailure(target, result);
@@ -163,44 +158,43 @@ class Remover {
     constexpr std::uint16_t kNoExchange = 404;
     constexpr std::uint16_t kDoesNotFit = 501;
     const std::string where = Describe(target);
+    std::string why;
     if (result.outcome == PublishOutcome::kReturned) {
-      ++kept_[absl::StrCat(where, " does not exist or leads to no queue (",
-                           EscapedText(result.text), "); remedy: declare it, or ",
-                           action_.elsewhere)];
+      why = absl::StrCat(where, " does not exist or leads to no queue (", EscapedText(result.text),
+                         "); remedy: declare it, or ", action_.elsewhere);
     } else if (result.outcome == PublishOutcome::kNacked) {
-      ++kept_[absl::StrCat(where,
-                           " refuses them, as a full queue does (x-max-length with "
-                           "x-overflow reject-publish); remedy: ",
-                           action_.again, " when there is room")];
+      why = absl::StrCat(where,
+                         " refuses them, as a full queue does (x-max-length with x-overflow "
+                         "reject-publish); remedy: ",
+                         action_.again, " when there is room");
     } else if (result.code == kDoesNotFit) {
-      ++kept_
-          ["their headers do not fit into a frame; remedy: raise frame_max in the broker's "
-           "configuration"];
+      why =
+          "their headers do not fit into a frame; remedy: raise frame_max in the broker's "
+          "configuration";
     } else if (result.code == kNoExchange) {
-      ++kept_[absl::StrCat(where, " does not exist")];
+      why = where + " does not exist";
     } else if (result.code == kForbidden) {
-      ++kept_[absl::StrCat("the user may not publish to ", where)];
+      why = "the user may not publish to " + where;
     } else {
-      ++in_doubt_;
+      ++tally_.in_doubt;
+      return;
     }
+    tally_.is_refused = true;
+    ++tally_.kept[why];
   }
 
   EventLoop& loop_;
   QueueReader& reader_;
   const Action& action_;
   const Source& source_;
+  Tally& tally_;
   const std::uint16_t window_;  // copies that are unconfirmed at a time
   Pacer pacer_;
   std::unique_ptr<Timer> again_;
   std::deque<Turn> waiting_;
   std::size_t waiting_bytes_ = 0;
-  std::uint64_t open_ = 0;  // copies under way
+  std::uint64_t open_ = 0;
   bool abandoned_ = false;
-
-  std::uint64_t removed_ = 0;
-  std::uint64_t in_doubt_ = 0;
-  std::map<CopyTarget, std::uint64_t> targets_;
-  std::map<std::string, std::uint64_t> kept_;
 };
 
 // Reads one queue once.
@@ -220,7 +214,7 @@ class Pass {
   absl::Status Run();
 
   // The number of matches that were removed or, if none are, of all.
-  std::uint64_t done() const { return remover_ ? remover_->removed() : matched_; }
+  std::uint64_t done() const { return remover_ ? tally_.removed : matched_; }
   // Whether another pass may remove more.
   bool MayGoOn() const;
 
@@ -262,8 +256,7 @@ class Pass {
   // The highest number of returns of a message that stays, including this pass. 0 if the queue does
   // not count them.
   std::int64_t returns_ = 0;
-  std::map<std::string, std::uint64_t> kept_;     // matches that stay, by reason
-  std::map<CopyTarget, std::uint64_t> would_go_;  // of a dry run
+  Tally tally_;
 };
 
 absl::StatusOr<QueueReader::Options> Pass::ReaderOptions() const {
@@ -318,7 +311,7 @@ absl::Status Pass::Run() {
     if (remover_) remover_->Abandon();
   };
   reader_.emplace(loop_, *std::move(reader));
-  if (Acts()) remover_.emplace(loop_, *reader_, options_, action_, source_);
+  if (Acts()) remover_.emplace(loop_, *reader_, options_, action_, source_, tally_);
   absl::Status status = reader_->Run();
   return source_.delay && absl::IsNotFound(status) && !reader_->began() ? absl::OkStatus() : status;
 }
@@ -356,22 +349,21 @@ bool Pass::MayBeTaken(const amqp::Message& message) {
 
 void Pass::Carry(Decision decision, const amqp::MessagePtr& message) {
   if (const Keep* keep = std::get_if<Keep>(&decision)) {
-    if (!keep->why.empty()) ++kept_[keep->why];
+    if (!keep->why.empty()) ++tally_.kept[keep->why];
     return reader_->Keep(message);
   }
   MessageCopy* const copy = std::get_if<MessageCopy>(&decision);
   if (remover_) {
-    copy != nullptr ? remover_->Send(std::move(*copy)) : remover_->Discard(message);
-    return;
+    return copy != nullptr ? remover_->Add(std::move(*copy), /*is_published=*/true)
+                           : remover_->Add({.message = message}, /*is_published=*/false);
   }
-  if (copy != nullptr) ++would_go_[copy->target];
+  if (copy != nullptr) ++tally_.targets[copy->target];
   if (action_.on_removed) action_.on_removed(*message, source_);
   reader_->Keep(message);
 }
 
 bool Pass::MayGoOn() const {
-  return reader_->cut_short() && remover_ && remover_->removed() > 0 && remover_->kept().empty() &&
-         !IsWornOut();
+  return reader_->cut_short() && tally_.removed > 0 && !tally_.is_refused && !IsWornOut();
 }
 
 void Pass::AddTo(ReadResult* result, bool is_last) const {
@@ -379,11 +371,10 @@ void Pass::AddTo(ReadResult* result, bool is_last) const {
   result->total += is_last ? Total() : done();
   result->matched += is_last ? matched_ : done();
   if (is_last && Total() > 0) ++result->queues;
-  for (const auto& [target, count] : would_go_) result->targets[target] += count;
-  if (!remover_ || remover_->removed() == 0) return;
-  result->removed += remover_->removed();
-  result->removed_from[source_.queue] += remover_->removed();
-  for (const auto& [target, count] : remover_->targets()) result->targets[target] += count;
+  for (const auto& [target, count] : tally_.targets) result->targets[target] += count;
+  if (tally_.removed == 0) return;
+  result->removed += tally_.removed;
+  result->removed_from[source_.queue] += tally_.removed;
 }
 
 void Pass::AddProblemsTo(ReadResult* result, bool has_reached_limit) const {
@@ -391,12 +382,9 @@ void Pass::AddProblemsTo(ReadResult* result, bool has_reached_limit) const {
     if (count == 0) return;
     result->problems.push_back(absl::StrCat(count, " stay in ", source_.queue, why));
   };
-  for (const auto& [why, count] : kept_) add(count, ": " + why);
-  if (remover_) {
-    for (const auto& [why, count] : remover_->kept()) add(count, ": " + why);
-    add(remover_->in_doubt(),
-        ", and their copies may still have arrived: the reply of the broker is missing");
-  }
+  for (const auto& [why, count] : tally_.kept) add(count, ": " + why);
+  add(tally_.in_doubt + (remover_ ? remover_->open() : 0),
+      ", and their copies may still have arrived: the reply of the broker is missing");
   add(foreign_,
       ": retryq did not park them (they have no x-retry-parked); remedy: look at them, and add "
       "--foreign to include them");
