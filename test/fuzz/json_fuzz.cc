@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/escaped_text.h"
-#include "cli/send/line_request.h"
+#include "cli/send/send_command.h"
 #include "cli/text/json_line.h"
-#include "cli/worker/lines_protocol.h"
+#include "cli/worker/command_pool.h"
 #include "fuzz/check.h"
 
 using namespace retryq;       // NOLINT(google-build-using-namespace)

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "cli/doctor/doctor_command.h"
-#include "cli/management/routing.h"
+#include "cli/management/management_api.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

@@ -1,5 +1,3 @@
-#include "cli/management/routing.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/quoting.h"
+#include "cli/management/management_api.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

@@ -1,5 +1,3 @@
-#include "cli/send/line_request.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/iso_time.h"
+#include "cli/send/send_command.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 

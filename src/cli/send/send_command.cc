@@ -16,8 +16,6 @@
 #include "base/remedy.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/management/management_api.h"
-#include "cli/management/routing.h"
-#include "cli/send/line_request.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
@@ -130,9 +128,8 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
   PublishOptions* const publish = &flags->options.publish;
   parser.Group("Delay");
   parser.Add("--delay", "DURATION", &publish->delay,
-             "Deliver the message after this time, exact to the millisecond if\n"
-             "retryq consumes the queue; other consumers may get it early.\n"
-             "Default: 0");
+             "Deliver the message after this time, exact to the millisecond if retryq consumes the "
+             "queue; other consumers may get it early. Default: 0");
   parser.Add(
       "--at", "TIME",
       [publish](const std::string& text) {
@@ -141,8 +138,8 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
       },
       "Deliver the message not before this time, such as 2027-01-31T08:00:00Z");
   parser.Add("--round-up", &publish->round_up,
-             "Round the delay up to a step such as 1s, 2s, 3s, 5s, 10s, 15s, 30s,\n"
-             "1m, 2m … 30d, so that it is also exact for other consumers");
+             "Round the delay up to a step such as 1s, 2s, 3s, 5s, 10s, 15s, 30s, 1m, 2m … 30d, so "
+             "that it is also exact for other consumers");
   parser.Check([flags](FlagReader& reader) {
     const bool is_delayed = reader.given("--delay") || reader.given("--at");
     reader.RefuseTogether("--at", "--delay");
@@ -181,8 +178,8 @@ void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
   parser.Group("Message");
   parser.Add("--header", "NAME=VALUE", &flags->headers, "Add a header with a text. Repeatable");
   parser.Add("--header-json", "NAME=JSON", &flags->typed_headers,
-             "Add a header with the type of a JSON value: 7, 1.5, true, null,\n"
-             "\"7\", [1,2], {\"a\":1}. Repeatable");
+             "Add a header with the type of a JSON value: 7, 1.5, true, null, \"7\", [1,2], "
+             "{\"a\":1}. Repeatable");
   for (const TextFlag& each : kTextFlags) {
     parser.AddName(each.flag, each.value, &(message->*each.text), each.help);
   }
@@ -203,11 +200,10 @@ void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
         message->expiration = ParseExpiration(text);
         return message->expiration ? "" : "write a duration such as 30s";
       },
-      "Let the broker drop the message after this time in its queue. Cannot\n"
-      "be combined with a delay");
+      "Let the broker drop the message after this time in its queue. Cannot be combined with a "
+      "delay");
   parser.Add("--transient", &message->transient,
-             "Do not persist the message: a classic queue loses it when the broker\n"
-             "restarts");
+             "Do not persist the message: a classic queue loses it when the broker restarts");
   parser.Check([flags, message](FlagReader& reader) {
     ReadHeaders(*flags, reader, &message->headers);
     for (const auto& [name, value] : message->headers.fields()) {
@@ -219,11 +215,11 @@ void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
 void AddLinesFlags(FlagParser& parser, SendFlags* flags) {
   parser.Group("Lines");
   parser.Add("--lines", &flags->lines,
-             "Publish a message for each line of stdin, a JSON object, and write\n"
-             "a result for each");
+             "Publish a message for each line of stdin, a JSON object, and write a result for "
+             "each");
   parser.AddNumber("--in-flight", 1, kMostInFlight, &flags->in_flight,
-                   "With --lines: limit the messages that have no result yet.\n"
-                   "Default: 2000. Range: 1 to 100000");
+                   "With --lines: limit the messages that have no result yet. Default: 2000. "
+                   "Range: 1 to 100000");
   parser.Check([flags](FlagReader& reader) {
     SendOptions& options = flags->options;
     reader.RequireFor("--in-flight", flags->lines, "--lines");
@@ -243,24 +239,18 @@ void AddLinesFlags(FlagParser& parser, SendFlags* flags) {
 }
 
 // Remembers the delay queue of the message.
-class RouteObserver : public Observer {
- public:
-  explicit RouteObserver(BrokerWatch& watch) : watch_(watch) {}
+struct RouteWatch : BrokerWatch {
+  using BrokerWatch::BrokerWatch;
 
   void OnEvent(const Event& event) override {
-    watch_.OnEvent(event);
+    BrokerWatch::OnEvent(event);
     if (event.kind != EventKind::kPublished) return;
-    delay_queue_ = event.delay_queue;
-    delay_ = event.delay.value_or(absl::ZeroDuration());
+    delay_queue = event.delay_queue;
+    delay = event.delay.value_or(absl::ZeroDuration());
   }
 
-  const std::string& delay_queue() const { return delay_queue_; }
-  absl::Duration delay() const { return delay_; }
-
- private:
-  BrokerWatch& watch_;
-  std::string delay_queue_;
-  absl::Duration delay_;
+  std::string delay_queue;
+  absl::Duration delay;
 };
 
 std::string Target(const OutgoingMessage& message) {
@@ -269,21 +259,21 @@ std::string Target(const OutgoingMessage& message) {
 }
 
 std::string DescribeRoute(const SendOptions& options, const std::string& target,
-                          const RouteObserver& route) {
-  const std::string way = "waits in " + route.delay_queue() + " and arrives in " + target;
+                          const RouteWatch& route) {
+  const std::string way = "waits in " + route.delay_queue + " and arrives in " + target;
   if (options.publish.at) {
-    if (route.delay_queue().empty()) return "";
+    if (route.delay_queue.empty()) return "";
     return absl::StrCat(way, " at ", IsoSeconds(*options.publish.at));
   }
   const absl::Duration asked = options.publish.delay;
   if (asked <= absl::ZeroDuration()) return "";
-  const std::string kept = " after " + DurationText(route.delay());
+  const std::string kept = " after " + DurationText(route.delay);
   const std::optional<DelayQueueName> queue =
-      ParseDelayQueueName(route.delay_queue(), options.client.delay_queues.prefix);
-  const bool arrives_early = !queue || queue->ttl != route.delay();
+      ParseDelayQueueName(route.delay_queue, options.client.delay_queues.prefix);
+  const bool arrives_early = !queue || queue->ttl != route.delay;
   if (arrives_early && !options.publish.round_up) return way + ", where retryq handles it" + kept;
   return way + kept +
-         (route.delay() != asked ? ", as " + DurationText(asked) + " is rounded up" : "");
+         (route.delay != asked ? ", as " + DurationText(asked) + " is rounded up" : "");
 }
 
 // Returns kNotFound if no queue is bound to the exchange of a delayed message. Otherwise returns
@@ -299,10 +289,9 @@ absl::StatusOr<std::string> CheckDelayedTarget(const SendOptions& options) {
 }
 
 // Moves the message into the publish, and waits for the confirm.
-absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, Observer& route,
-                        EventLoop& loop) {
+absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, EventLoop& loop) {
   const bool to_queue = options.message.exchange.empty();
-  options.client.observer = &route;
+  options.client.observer = &watch;
   options.publish.deadline = kLongestOperation;
   absl::Status published;
   Client client(loop, options.client);
@@ -334,16 +323,16 @@ Parsed<SendOptions> ParseSend(const Arguments& arguments) {
   SendFlags flags;
   FlagParser parser(kSendHelp);
   parser.AddPositional("BODY", &flags.body,
-                       "Set the body. Read from stdin if BODY is \"-\", or if BODY is omitted\n"
-                       "and stdin is not a terminal");
+                       "Set the body. Read from stdin if BODY is \"-\", or if BODY is omitted and "
+                       "stdin is not a terminal");
   AddTargetFlags(parser, &flags);
   AddTimeFlags(parser, &flags);
   AddMessageFlags(parser, &flags);
   AddLinesFlags(parser, &flags);
   parser.Group("Output");
   AddOtlpFlag(parser,
-              "Send a span of each message to the OpenTelemetry collector at this URL,\n"
-              "such as http://localhost:4318. Default: no spans",
+              "Send a span of each message to the OpenTelemetry collector at this URL, such as "
+              "http://localhost:4318. Default: no spans",
               &flags.options.otlp);
   return parser.ParseInto(arguments, flags.options);
 }
@@ -358,13 +347,12 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   if (!doubt.ok()) return doubt.status();
   const std::string target = Target(options.message);
   EventLoop loop;
-  BrokerWatch watch(loop, options.client, options.wait,
-                    "the broker has not confirmed the message yet");
-  RouteObserver route(watch);
+  RouteWatch route(loop, options.client, options.wait,
+                   "the broker has not confirmed the message yet");
   const SpanExport spans(loop, options.otlp, SayOfSpans);
   if (!spans.status().ok()) return spans.status();
   options.client.tracer = spans.tracer();
-  if (absl::Status sent = PublishOne(options, watch, route, loop); !sent.ok()) return sent;
+  if (absl::Status sent = PublishOne(options, route, loop); !sent.ok()) return sent;
   const std::string described = DescribeRoute(options, target, route);
   return described.empty() ? described : described + *doubt;
 }

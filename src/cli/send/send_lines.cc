@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
 #include "cli/flags/shared_flags.h"
-#include "cli/send/line_request.h"
 #include "cli/send/send_command.h"
 #include "cli/text/io.h"
 #include "cli/tracing/span_export.h"

@@ -13,7 +13,6 @@
 #include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
 #include "cli/worker/command_pool.h"
-#include "cli/worker/lines_protocol.h"
 #include "loop/pauses.h"
 #include "retryq/broker/clock.h"
 #include "retryq/outcome.h"
@@ -46,7 +45,7 @@ struct LinesPool::End {
 };
 
 // A running program that receives messages as lines on its stdin and answers them, in any order, on
-// its stdout: see lines_protocol.h.
+// its stdout: see LineFor and ParseAnswer.
 //
 // The program is stopped if it writes an invalid answer, closes its stdin or stdout without
 // exiting, or takes longer than the timeout for a message. The time of a message starts when it is

@@ -1,4 +1,3 @@
-#include "cli/worker/lines_protocol.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>

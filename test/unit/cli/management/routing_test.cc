@@ -1,4 +1,4 @@
-#include "cli/management/routing.h"
+#include "cli/management/management_api.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/send/line_request.h"
+#include "cli/send/send_command.h"
 
 #include "support/test.h"
 

@@ -1,4 +1,4 @@
-#include "cli/worker/lines_protocol.h"
+#include "cli/worker/command_pool.h"
 
 #include <nlohmann/json.hpp>
 
