@@ -61,8 +61,8 @@ void AddBindingFlags(FlagParser& parser, WorkQueue* queue) {
   parser.AddInOrder(
       "--exchange", "EXCHANGE",
       [exchanges](const std::string& name) { exchanges->push_back({.exchange = name}); },
-      "Declare an exchange and bind the queue to it. Repeatable, each with\n"
-      "the --exchange-type and the --routing-key flags that follow it");
+      "Declare an exchange and bind the queue to it. Repeatable, each with the --exchange-type and "
+      "the --routing-key flags that follow it");
   parser.AddInOrder(
       "--exchange-type", "TYPE",
       [last, complaints](const std::string& type) {
@@ -71,8 +71,7 @@ void AddBindingFlags(FlagParser& parser, WorkQueue* queue) {
         complaints->push_back("--exchange-type is given twice for --exchange " +
                               exchange->exchange + "; give it once");
       },
-      "Set the type: direct, topic, fanout, headers or a plugin's x-...\n"
-      "Default: topic");
+      "Set the type: direct, topic, fanout, headers or a plugin's x-... Default: topic");
   parser.AddInOrder(
       "--routing-key", "KEY",
       [last](const std::string& key) {
@@ -109,9 +108,8 @@ void AddQueueFlags(FlagParser& parser, WorkQueue* queue) {
   parser.Add("--queue-type", "classic|quorum", &queue->type,
              "Set the type of the queue. Default: classic");
   parser.Add("--argument", "NAME=VALUE", arguments.get(),
-             "Set an argument of the queue, such as x-max-length=1000. A JSON\n"
-             "number, true, false or \"text\" has that type; any other value is a\n"
-             "text. Repeatable");
+             "Set an argument of the queue, such as x-max-length=1000. A JSON number, true, false "
+             "or \"text\" has that type; any other value is a text. Repeatable");
   parser.Check([arguments, queue](FlagReader& reader) {
     reader.Require("--queue", "name the queue to declare");
     ReadArguments(*arguments, reader, &queue->arguments);

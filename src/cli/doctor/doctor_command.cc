@@ -580,9 +580,9 @@ Parsed<WorkOptions> ParseDoctor(const Arguments& arguments) {
   WorkOptions worker;
   FlagParser parser(kDoctorHelp);
   AddWorkFlags(parser,
-               "Print one JSON object:\n"
-               "{\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
-               "The result is ok, warning, problem or skipped",
+               "Print one JSON object: "
+               "{\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}. The result is "
+               "ok, warning, problem or skipped",
                &worker);
   const Arguments flags = TakeCommand(arguments, &worker.command);
   parser.Check([](FlagReader& reader) {

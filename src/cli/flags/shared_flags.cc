@@ -142,13 +142,12 @@ ManagementUrl Renewed(ManagementUrl management, const ClientOptions& client,
 }
 
 constexpr char kUrlHelp[] =
-    "Connect to this broker: amqp://user:password@host:port/vhost.\n"
-    "Repeatable, for the nodes of a cluster";
+    "Connect to this broker: amqp://user:password@host:port/vhost. Repeatable, for the nodes of a "
+    "cluster";
 constexpr char kManagementHelp[] =
-    "Use the management API at http://user:password@host:port, or https://\n"
-    "with the parameters of amqps://. Default: $RETRYQ_MANAGEMENT_URL,\n"
-    "which with --url must name one of its hosts; otherwise the hosts and\n"
-    "the user of --url, on port 15672 (with amqps:// by https on 15671)";
+    "Use the management API at http://user:password@host:port, or https:// with the parameters of "
+    "amqps://. Default: $RETRYQ_MANAGEMENT_URL, which with --url must name one of its hosts; "
+    "otherwise the hosts and the user of --url, on port 15672 (with amqps:// by https on 15671)";
 
 // `urls_flag` is the flag that names the broker; empty: the environment does.
 ManagementUrl Resolved(const std::optional<std::string>& given, const std::string& urls_flag,
@@ -192,7 +191,7 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
              "Exponential: multiply each delay by this. Default: 2");
   parser.Add("--max", "DURATION", &backoff->max, "Limit each delay. Default: 10m");
   parser.Add("--delays", "LIST", &backoff->delays,
-             "List the delays instead, such as 1s,10s,100s,500s. The last one repeats until\n"
+             "List the delays instead, such as 1s,10s,100s,500s. The last one repeats until "
              "--max-attempts or --max-age is reached");
   parser.Add(
       "--jitter", "PART|full|decorrelated",
@@ -202,14 +201,13 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
         if (text == "decorrelated") return "";
         return Convert(text == "full" ? "1" : text, &backoff->jitter);
       },
-      "Set the random part of each delay: 0 to 1; full, which is 1; or decorrelated:\n"
-      "from --base to three times the previous delay, at most --max. Default: 0");
+      "Set the random part of each delay: 0 to 1; full, which is 1; or decorrelated: from --base "
+      "to three times the previous delay, at most --max. Default: 0");
   parser.AddNumber("--max-attempts", 0, UINT64_MAX, &retry->max_attempts,
-                   "Limit the runs for one message, including the first. 0: unlimited.\n"
-                   "Default: 25");
+                   "Limit the runs for one message, including the first. 0: unlimited. Default: "
+                   "25");
   parser.Add("--max-age", "DURATION", &retry->max_age,
-             "Start no retry later than this after the first failure. 0: unlimited.\n"
-             "Default: 0");
+             "Start no retry later than this after the first failure. 0: unlimited. Default: 0");
   parser.Check([kind, retry](FlagReader& reader) {
     if (*kind == BackoffKind::kLinear) retry->backoff.growth = Growth::kLinear;
     if (*kind == BackoffKind::kFixed) retry->backoff.factor = 1.0;
@@ -222,37 +220,37 @@ void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client) {
   DelayQueueOptions* const options = &client->delay_queues;
   parser.Group("Delay queues");
   parser.Add("--prefix", "PREFIX", &options->prefix,
-             "Begin the names of delay queues with this: PREFIX.MILLISECONDS, or for quorum\n"
-             "queues PREFIX.MILLISECONDS.QUEUE.q0 to .q3. Default: retry");
+             "Begin the names of delay queues with this: PREFIX.MILLISECONDS, or for quorum queues "
+             "PREFIX.MILLISECONDS.QUEUE.q0 to .q3. Default: retry");
   parser.Add("--queue-type", "classic|quorum", &options->queue_type,
-             "Set the type of delay queues. Quorum queues lose no message even if the broker\n"
-             "is killed. Default: classic");
+             "Set the type of delay queues. Quorum queues lose no message even if the broker is "
+             "killed. Default: classic");
   parser.Add("--outage", "DURATION", &options->outage,
-             "With --queue-type quorum: set the total downtime of broker and QUEUE that is\n"
+             "With --queue-type quorum: set the total downtime of broker and QUEUE that is "
              "survived without losing messages. Default: 1d. Range: from 5m");
   parser.Add("--share-delay-queues", &options->share,
-             "With --queue-type quorum: let all work queues share the delay queues, as they\n"
-             "share classic ones. There are fewer queues, but a work queue that is missing or\n"
-             "full can delay, and in the end lose, messages of all others");
+             "With --queue-type quorum: let all work queues share the delay queues, as they share "
+             "classic ones. There are fewer queues, but a work queue that is missing or full can "
+             "delay, and in the end lose, messages of all others");
   parser.Add("--margin", "DURATION", &options->margin,
              "Keep a classic delay queue this much longer than necessary. Default: 1m");
   parser.AddNumber("--max-length", 0, INT64_MAX, &options->max_length,
-                   "Limit the messages in a delay queue. Further failed messages stay unacked and\n"
+                   "Limit the messages in a delay queue. Further failed messages stay unacked and "
                    "are tried again with growing pauses. 0: unlimited. Default: 0");
   parser.AddNumber("--max-length-bytes", 0, INT64_MAX, &options->max_length_bytes,
-                   "Limit the bytes of bodies in a delay queue, like --max-length. 0: unlimited.\n"
+                   "Limit the bytes of bodies in a delay queue, like --max-length. 0: unlimited. "
                    "Default: 0");
   const auto no_declare = std::make_shared<bool>(false);
   parser.Add("--no-declare", no_declare.get(),
-             "Declare nothing, for users without the configure permission: use the queues that\n"
+             "Declare nothing, for users without the configure permission: use the queues that "
              "were imported from retryq plan --definitions");
   parser.AddNumber(
       "--max-delay-queues", 0, UINT32_MAX, &options->max_delay_queues,
-      "Limit the delays that have a queue of their own. Longer lists of delays pass\n"
-      "through several of these queues, and are as exact. Default: 64. Range: from 16");
+      "Limit the delays that have a queue of their own. Longer lists of delays pass through "
+      "several of these queues, and are as exact. Default: 64. Range: from 16");
   const auto no_exact_queues = std::make_shared<bool>(false);
   parser.Add("--no-exact-queues", no_exact_queues.get(),
-             "Use no exact queues for the delays of the policy. If every worker with this prefix\n"
+             "Use no exact queues for the delays of the policy. If every worker with this prefix "
              "sets it, --max-delay-queues limits their queues together");
   parser.Check([no_declare, no_exact_queues, client, options](FlagReader& reader) {
     const bool quorum = options->queue_type == QueueType::kQuorum;
@@ -267,8 +265,7 @@ void AddDelayQueueFlags(FlagParser& parser, ClientOptions* client) {
 
 void AddPrefixFlag(FlagParser& parser, std::string* prefix) {
   parser.Add("--prefix", "PREFIX", prefix,
-             "Set the prefix of the names of delay queues, PREFIX.MILLISECONDS.\n"
-             "Default: retry");
+             "Set the prefix of the names of delay queues, PREFIX.MILLISECONDS. Default: retry");
   parser.Check([prefix](FlagReader& reader) {
     DelayQueueOptions delay_queues;
     delay_queues.prefix = *prefix;
@@ -320,7 +317,7 @@ void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* cli
   parser.Add("--url", "URL", urls.get(),
              help + "\nDefault: $RETRYQ_URL, otherwise amqp://guest:guest@localhost:5672/");
   parser.Add("--url-file", "FILE", file.get(),
-             "Read the URLs from this file, one per line, again at each connect, so that a\n"
+             "Read the URLs from this file, one per line, again at each connect, so that a "
              "password may change. Default: $RETRYQ_URL_FILE");
   parser.Resolve(
       [urls, file, client](FlagReader& reader) { ReadUrls(*urls, *file, reader, client); });

@@ -267,7 +267,7 @@ void AddTarget(FlagParser& parser, MessagesOptions* options) {
   parser.AddName("--routing-key", "KEY", &flags->routing_key,
                  "With --to-exchange: publish with this routing key", /*may_be_empty=*/true);
   parser.Add("--trust-routing-keys", &flags->trust_routing_keys,
-             "With --to-exchange: use the routing key of each message's first publish,\n"
+             "With --to-exchange: use the routing key of each message's first publish, "
              "x-retry-routing-key, which anyone who may publish to the work queue can forge");
   parser.Check([flags, options](FlagReader& reader) { CheckTarget(*flags, reader, options); });
 }
@@ -295,8 +295,8 @@ void AddFilter(FlagParser& parser, MessagesOptions* options) {
   const std::string event = options->is_waiting ? "first failed" : "were parked";
   parser.Group("Filters (a message must match all of them)");
   parser.Add("--id", "ID", &filter->ids,
-             "Match the x-retry-id or message-id, without a message-id the\n"
-             "correlation-id. Repeatable");
+             "Match the x-retry-id or message-id, without a message-id the correlation-id. "
+             "Repeatable");
   parser.Add("--error", "TEXT", &filter->error,
              "Match messages whose last error contains TEXT, case-insensitive");
   parser.Add("--older-than", "DURATION", &filter->older_than,
@@ -339,8 +339,8 @@ std::string BackupName(const std::string& queue) {
 void AddBackup(FlagParser& parser, MessagesOptions* options) {
   const auto no_backup = std::make_shared<bool>(false);
   parser.Add("--backup", "FILE", &options->backup,
-             "Save the dropped messages in this new file, for retryq send --lines.\n"
-             "Default: retryq-dropped-QUEUE-TIME.jsonl in the current directory");
+             "Save the dropped messages in this new file, for retryq send --lines. Default: "
+             "retryq-dropped-QUEUE-TIME.jsonl in the current directory");
   parser.Add("--no-backup", no_backup.get(), "Do not save the dropped messages");
   parser.Check([no_backup, options](FlagReader& reader) {
     reader.RefuseTogether("--backup", "--no-backup");
@@ -373,11 +373,11 @@ void AddRemoval(FlagParser& parser, MessagesOptions* options) {
   }
   if (action == MessageAction::kEdit) return;
   parser.Add("--rate", "NUMBER", &options->rate,
-             "Limit the messages per second, such as 20 or 0.5. Default: unlimited.\n"
-             "Range: from 0.001");
+             "Limit the messages per second, such as 20 or 0.5. Default: unlimited. Range: from "
+             "0.001");
   parser.AddNumber("--window", 1, 10'000, &options->window,
-                   "Limit the unconfirmed copies, which limits memory. Default: 256.\n"
-                   "Range: 1 to 10000");
+                   "Limit the unconfirmed copies, which limits memory. Default: 256. Range: 1 to "
+                   "10000");
   parser.Add("--dry-run", &options->dry_run, "Only show which messages match");
   parser.Add("--all", &options->all, "Allow a run without a filter and without --limit");
   if (action == MessageAction::kDrop) {
@@ -419,8 +419,7 @@ void AddColumns(FlagParser& parser, MessagesOptions* options) {
                        "due at about the same time"
                      : "Count the messages with the same last error or the same attempt");
   parser.Add("--column", "NAME", &options->columns,
-             "Show this property, such as correlation-id or type, or this header.\n"
-             "Repeatable");
+             "Show this property, such as correlation-id or type, or this header. Repeatable");
   parser.Check([options](FlagReader& reader) {
     if (HasEmpty(options->columns)) {
       reader.Complain("--column '': name a property or a header");

@@ -68,39 +68,39 @@ void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
   parser.Group("Outage");
   const auto simulate = std::make_shared<std::optional<std::string>>();
   parser.Add("--simulate", "KEY=VALUE,...", simulate.get(),
-             "Simulate an outage, such as outage=10m,rate=200/s,capacity=500/s:\n"
-             "the load on the downstream, waiting and parked messages, the recovery");
+             "Simulate an outage, such as outage=10m,rate=200/s,capacity=500/s: the load on the "
+             "downstream, waiting and parked messages, the recovery");
   parser.Resolve([simulate, options](FlagReader& reader) {
     if (*simulate) options->outage = ReadSimulate(**simulate, reader);
   });
   AddBreakerFlags(parser,
-                  "With --simulate: simulate the same outage again with the circuit\n"
-                  "breaker of retryq work --breaker, and compare",
+                  "With --simulate: simulate the same outage again with the circuit breaker of "
+                  "retryq work --breaker, and compare",
                   &options->breaker);
 
   parser.Group("Output");
   parser.Add("--json", &options->json,
-             "Print one JSON object: {\"attempts\":[{\"attempt\",\"delay_ms\",\"queue\",\n"
-             "\"expires_ms\",\"elapsed_ms\"},...],\"delay_queues\":N}; also\n"
-             "\"delay_min_ms\" with --jitter, and \"simulation\" with --simulate");
+             "Print one JSON object: {\"attempts\":[{\"attempt\",\"delay_ms\",\"queue\", "
+             "\"expires_ms\",\"elapsed_ms\"},...],\"delay_queues\":N}; also \"delay_min_ms\" with "
+             "--jitter, and \"simulation\" with --simulate");
   parser.Add("--svg", "FILE", &options->svg_file,
              "With --simulate: write an SVG image of the outage");
   parser.Add("--definitions", &options->definitions,
-             "Print the queues, exchanges and bindings as a file for RabbitMQ to\n"
-             "import, without x-expires, for workers with --no-declare");
+             "Print the queues, exchanges and bindings as a file for RabbitMQ to import, without "
+             "x-expires, for workers with --no-declare");
   parser.Add("--any-delay", &options->any_delay,
-             "With --definitions: add the queues for delays that COMMAND or\n"
-             "retryq send sets. They are always there with --jitter");
+             "With --definitions: add the queues for delays that COMMAND or retryq send sets. They "
+             "are always there with --jitter");
   parser.AddName("--queue", "QUEUE", &options->queue,
-                 "Set the work queue, which is part of the names of quorum delay\n"
-                 "queues. With --definitions: add its parked queue");
+                 "Set the work queue, which is part of the names of quorum delay queues. With "
+                 "--definitions: add its parked queue");
   parser.Add("--parked", "QUEUE", &options->parked_queue,
              "With --definitions: set the parked queue. Default: QUEUE.parked");
   parser.Add("--work-queue", "classic|quorum", &options->work_queue,
              "With --definitions: add QUEUE itself, durable, of this type");
   parser.Add("--work-exchange", "EXCHANGE", &options->work_exchange,
-             "With --definitions: let retries return through this exchange.\n"
-             "Default: directly to their queue");
+             "With --definitions: let retries return through this exchange. Default: directly to "
+             "their queue");
 }
 
 void CheckPlanFlags(PlanOptions* options, FlagReader& reader) {

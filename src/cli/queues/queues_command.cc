@@ -194,12 +194,11 @@ OrderedJson QueueJson(const DelayQueueStatus& queue) {
 void AddOutputFlags(FlagParser& parser, QueuesOptions* options) {
   parser.Group("Output");
   parser.Add("--json", &options->json,
-             "Print one JSON object: {\"time\",\"queues\":[{\"name\",\"ttl_ms\",...},...],\n"
+             "Print one JSON object: {\"time\",\"queues\":[{\"name\",\"ttl_ms\",...},...], "
              "\"totals\":{...}}. Unknown values are null");
   parser.Add("--watch", &options->watch,
-             "Update the output until q, SIGINT or SIGTERM: full-screen on a\n"
-             "terminal (h shows the keys), otherwise the table, with --json one\n"
-             "object per line");
+             "Update the output until q, SIGINT or SIGTERM: full-screen on a terminal (h shows the "
+             "keys), otherwise the table, with --json one object per line");
   parser.Add("--interval", "DURATION", &options->interval,
              "With --watch: update at this interval. Default: 2s. Range: from 100ms");
   parser.Check([options](FlagReader& reader) {

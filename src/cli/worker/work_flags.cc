@@ -108,16 +108,16 @@ void CheckParkedName(const ConsumerOptions& consumer, FlagReader& reader) {
 
 void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
   parser.AddName("--queue", "QUEUE", &consumer->queue,
-                 "Consume from this queue. It must exist, unless --declare is set. A\n"
-                 "worker requires it");
+                 "Consume from this queue. It must exist, unless --declare is set. A worker "
+                 "requires it");
   const auto declare = std::make_shared<std::optional<QueueType>>();
   AddDeclareFlags(parser, declare.get());
   parser.AddName("--work-exchange", "EXCHANGE", &consumer->work_exchange,
-                 "Return retries through this exchange. Workers of other queues that are\n"
-                 "bound to it ack and ignore them. Default: directly to QUEUE");
+                 "Return retries through this exchange. Workers of other queues that are bound to "
+                 "it ack and ignore them. Default: directly to QUEUE");
   parser.Add("--share-retries", &consumer->share_retries,
-             "Handle retries of other queues, which a work exchange routes here,\n"
-             "too. The attempts of all queues count together");
+             "Handle retries of other queues, which a work exchange routes here, too. The attempts "
+             "of all queues count together");
   parser.Add("--former-queue", "QUEUE", &consumer->former_queues,
              "Previous name of QUEUE; its attempt counts are kept. Repeatable");
   parser.Check([consumer, declare](FlagReader& reader) {
@@ -139,29 +139,25 @@ void AddLimitFlags(FlagParser& parser, WorkOptions* options) {
       "--on-limit",
       {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}},
       &consumer.retry.on_limit,
-      "Set what happens to a message after its last attempt: park, reject (to\n"
-      "the dead-letter exchange of QUEUE, if it has one) or discard. Default:\n"
-      "park");
+      "Set what happens to a message after its last attempt: park, reject (to the dead-letter "
+      "exchange of QUEUE, if it has one) or discard. Default: park");
   parser.AddName("--parked", "QUEUE", &consumer.parked_queue,
-                 "Park messages in this queue; declared if missing. Default:\n"
-                 "QUEUE.parked");
+                 "Park messages in this queue; declared if missing. Default: QUEUE.parked");
   parser.Add("--on-parked", "COMMAND", &options->on_parked,
-             "Run this command line of /bin/sh for each parked message, with the\n"
-             "same stdin, environment and --timeout, one at a time. Its exit status\n"
-             "has no effect");
+             "Run this command line of /bin/sh for each parked message, with the same stdin, "
+             "environment and --timeout, one at a time. Its exit status has no effect");
   parser.AddWord("--count-redeliveries",
                  {{"counted", CountRedeliveries::kWhereCounted},
                   {"always", CountRedeliveries::kAlways},
                   {"never", CountRedeliveries::kNever}},
                  &consumer.retry.count_redeliveries,
-                 "Count redeliveries after a worker has died as failures: counted (if\n"
-                 "the queue is a quorum queue, which counts them), always (classic\n"
-                 "queues, too) or never. Default: counted");
+                 "Count redeliveries after a worker has died as failures: counted (if the queue is "
+                 "a quorum queue, which counts them), always (classic queues, too) or never. "
+                 "Default: counted");
   parser.Add("--earlier-count", "HEADER", &consumer.retry.earlier_counts,
-             "Start with the number of failures in this header, which another retry\n"
-             "system has set: x-retry-count, x-death, x-delivery-count or any other.\n"
-             "A path selects a field of a table: rascal.recovery.QUEUE.republished.\n"
-             "Repeatable");
+             "Start with the number of failures in this header, which another retry system has "
+             "set: x-retry-count, x-death, x-delivery-count or any other. A path selects a field "
+             "of a table: rascal.recovery.QUEUE.republished. Repeatable");
 }
 
 void CheckPrefetch(const WorkOptions& options, int in_flight, FlagReader& reader,
@@ -199,37 +195,32 @@ void AddRunningFlags(FlagParser& parser, WorkOptions* options) {
   const auto in_flight = std::make_shared<int>(1);
   parser.Group("Running");
   parser.AddNumber("--jobs", 1, kMostJobs, &options->jobs,
-                   "Run this number of commands at the same time. Default: 1. Range: 1 to\n"
-                   "1024");
+                   "Run this number of commands at the same time. Default: 1. Range: 1 to 1024");
   parser.Add("--lines", lines.get(),
-             "Keep COMMAND running and give it one message after the other, each as\n"
-             "a line of JSON; see below. Much faster than one COMMAND per message");
+             "Keep COMMAND running and give it one message after the other, each as a line of "
+             "JSON; see below. Much faster than one COMMAND per message");
   parser.AddNumber("--in-flight", 1, kMostLinesInFlight, in_flight.get(),
-                   "With --lines: give each COMMAND up to this number of messages before\n"
-                   "it answers. Default: 1. Range: 1 to 4096");
+                   "With --lines: give each COMMAND up to this number of messages before it "
+                   "answers. Default: 1. Range: 1 to 4096");
   parser.AddNumber("--prefetch", 1, kMostPrefetch, &consumer.prefetch,
-                   "Limit the unacked messages. Default: 64, or --jobs times --in-flight\n"
-                   "if that is more. Range: from --jobs times --in-flight to 65535");
+                   "Limit the unacked messages. Default: 64, or --jobs times --in-flight if that "
+                   "is more. Range: from --jobs times --in-flight to 65535");
   parser.AddSize("--max-body", kMostBody, &consumer.max_body,
-                 "Limit the size of bodies in memory, in bytes, KiB or MiB. A message\n"
-                 "with a larger body is not handled, but parked, or treated as\n"
-                 "--on-limit says. All bodies together take at most twice this size.\n"
-                 "Default: 128MiB");
+                 "Limit the size of bodies in memory, in bytes, KiB or MiB. A message with a "
+                 "larger body is not handled, but parked, or treated as --on-limit says. All "
+                 "bodies together take at most twice this size. Default: 128MiB");
   parser.Add("--timeout", "DURATION", &options->timeout,
-             "Stop a command that takes longer than this for a message: SIGTERM,\n"
-             "then SIGKILL, to its process group. The message has failed. Default:\n"
-             "unlimited");
+             "Stop a command that takes longer than this for a message: SIGTERM, then SIGKILL, to "
+             "its process group. The message has failed. Default: unlimited");
   parser.Add("--consumer-timeout", "DURATION", &consumer.consumer_timeout,
-             "Set the time after which RabbitMQ requeues an unsettled message, which\n"
-             "counts as a failure. Quorum queues of RabbitMQ 4.3 and later use it;\n"
-             "other queues use the broker's configuration. Default: the broker's\n"
-             "configuration, usually 30m");
+             "Set the time after which RabbitMQ requeues an unsettled message, which counts as a "
+             "failure. Quorum queues of RabbitMQ 4.3 and later use it; other queues use the "
+             "broker's configuration. Default: the broker's configuration, usually 30m");
   parser.Add("--grace", "DURATION", &options->grace,
-             "Stop the running commands this long after the first signal. Default:\n"
-             "25s");
+             "Stop the running commands this long after the first signal. Default: 25s");
   parser.Add("--pass-url", &options->pass_url,
-             "Keep RETRYQ_URL and RETRYQ_MANAGEMENT_URL, which contain passwords, in\n"
-             "the environment of COMMAND");
+             "Keep RETRYQ_URL and RETRYQ_MANAGEMENT_URL, which contain passwords, in the "
+             "environment of COMMAND");
   parser.Check([options, lines, in_flight](FlagReader& reader) {
     reader.RequireFor("--in-flight", *lines, "--lines");
     if (*lines) options->lines = *in_flight;
@@ -251,8 +242,8 @@ void AddOutputFlags(FlagParser& parser, const std::string& json, WorkOptions* op
                   {"warning", Severity::kWarning},
                   {"error", Severity::kError}},
                  &options->log_from,
-                 "Log events from this level on: debug, info, warning or error. Default:\n"
-                 "info; with --json debug, which is every event",
+                 "Log events from this level on: debug, info, warning or error. Default: info; "
+                 "with --json debug, which is every event",
                  "LEVEL");
   parser.Add(
       "--metrics", "PORT",
@@ -261,13 +252,12 @@ void AddOutputFlags(FlagParser& parser, const std::string& json, WorkOptions* op
         if (address.ok()) options->metrics = *address;
         return std::string(address.status().message());
       },
-      "Serve Prometheus metrics at http://…:PORT/metrics. /healthz returns\n"
-      "200 while messages are consumed, otherwise 503 and the reason.\n"
-      "ADDRESS:PORT listens on one address only; 0 selects a free port");
+      "Serve Prometheus metrics at http://…:PORT/metrics. /healthz returns 200 while messages are "
+      "consumed, otherwise 503 and the reason. ADDRESS:PORT listens on one address only; 0 selects "
+      "a free port");
   AddOtlpFlag(parser,
-              "Send a span of each attempt to the OpenTelemetry collector at this URL,\n"
-              "such as http://localhost:4318, and give COMMAND the context of the span.\n"
-              "Default: no spans",
+              "Send a span of each attempt to the OpenTelemetry collector at this URL, such as "
+              "http://localhost:4318, and give COMMAND the context of the span. Default: no spans",
               &options->otlp);
   parser.Check([options](FlagReader& reader) {
     if (options->json && !reader.given("--log-level")) options->log_from = Severity::kDebug;
@@ -290,9 +280,8 @@ void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* opti
   AddDelayQueueFlags(parser, &options->place.client);
   parser.Group("Circuit breaker");
   AddBreakerFlags(parser,
-                  "Pause consuming while most runs fail and would be retried, and requeue\n"
-                  "waiting messages. Then try one message at a time until enough of them\n"
-                  "succeed",
+                  "Pause consuming while most runs fail and would be retried, and requeue waiting "
+                  "messages. Then try one message at a time until enough of them succeed",
                   &options->consumer.breaker);
   AddRunningFlags(parser, options);
   AddOutputFlags(parser, json, options);
