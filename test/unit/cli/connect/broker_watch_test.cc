@@ -43,25 +43,4 @@ TEST_F(BrokerWatchTest, BeginsOnceWithTheFirstConnection) {
   EXPECT_EQ(begun, 1);
 }
 
-constexpr char kRefusedDeclare[] =
-    "delay queue 'retry.1000' cannot be declared (403 ACCESS_REFUSED - access to queue "
-    "'retry.1000' in vhost '/' refused for user 'u'); remedy: grant the user 'configure'";
-
-TEST_F(BrokerWatchTest, AMissingPermissionForDelayQueuesFailsTheLoopWithTheRemedy) {
-  Hear(EventKind::kConnected);
-  Hear(EventKind::kDeclareFailed, "delay queue 'retry.1000' cannot be declared (a limit)");
-  EXPECT_EQ(Run(), absl::OkStatus());
-  Hear(EventKind::kDeclareFailed, kRefusedDeclare);
-  EXPECT_EQ(loop_.Run(), absl::PermissionDeniedError(kRefusedDeclare));
-}
-
-TEST_F(BrokerWatchTest, AMissingPermissionForDelayQueuesGoesToTheCallback) {
-  absl::Status refused;
-  BrokerWatch watch(loop_, {}, absl::ZeroDuration(), "",
-                    [&refused](const absl::Status& why) { refused = why; });
-  watch.OnEvent({.kind = EventKind::kDeclareFailed, .time = {}, .error = kRefusedDeclare});
-  EXPECT_EQ(refused, absl::PermissionDeniedError(kRefusedDeclare));
-  EXPECT_EQ(Run(), absl::OkStatus());
-}
-
 }  // namespace retryq::cli::broker_watch_test

@@ -32,40 +32,4 @@ TEST(FlagParser, DescribesItsFlagsWhenAskedTo) {
   EXPECT_THAT(flags[4].names, ElementsAre("-h", "--help"));
 }
 
-struct Values {
-  absl::Duration wait;
-  std::uint32_t count = 3;
-  std::string name;
-};
-
-absl::StatusOr<std::variant<Values, Answer>> ParseValues(const Arguments& arguments) {
-  Values values;
-  FlagParser parser(HelpText{});
-  parser.Add("--wait", "DURATION", &values.wait, "");
-  parser.AddNumber("--count", 1, 9, &values.count, "");
-  parser.Add("--name", "NAME", &values.name, "");
-  parser.Check([](FlagReader& reader) {
-    reader.RefuseTogether("--count", "--wait", "which counts itself");
-    reader.RequireFor("--count", false, "luck");
-    reader.Require("--name", "name it");
-  });
-  return parser.ParseInto(arguments, values);
-}
-
-TEST(FlagParser, ConvertsValuesAndKeepsThoseThatAreNotGiven) {
-  const Values values = OptionsIn(ParseValues({"--wait", "2s", "--name", "a"}));
-  EXPECT_EQ(values.wait, absl::Seconds(2));
-  EXPECT_EQ(values.count, 3);
-  EXPECT_EQ(values.name, "a");
-}
-
-TEST(FlagParser, ReportsAllErrorsOfConversionsAndChecksTogether) {
-  EXPECT_EQ(ComplaintsIn(ParseValues({"--wait", "2", "--count", "10"})),
-            "--wait '2': write a duration such as 500ms, 30s, 10m, 1h30m or 1d\n"
-            "--count '10': write a whole number from 1 to 9\n"
-            "--count cannot be combined with --wait, which counts itself\n"
-            "--count requires luck\n"
-            "--name is required: name it");
-}
-
 }  // namespace retryq::cli::flag_parser_test

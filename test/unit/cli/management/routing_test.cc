@@ -1,7 +1,6 @@
-#include "cli/management/management_api.h"
-
 #include <nlohmann/json.hpp>
 
+#include "cli/management/management_api.h"
 #include "support/test.h"
 
 namespace retryq::cli::routing_test {

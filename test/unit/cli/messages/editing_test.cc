@@ -89,22 +89,6 @@ TEST(ReadEdited, NamesTheError) {
   EXPECT_THAT(WhyNot("{\"a\":18446744073709551615}\n--- body ---\n"), HasSubstr("header 'a'"));
 }
 
-TEST(Replacement, KeepsEverythingElse) {
-  const auto original = Original();
-  const auto replaced = Replaced(original, {.body = "new"});
-  EXPECT_EQ(replaced->body, "new");
-  EXPECT_EQ(replaced->exchange, original->exchange);
-  EXPECT_EQ(replaced->routing_key, original->routing_key);
-  EXPECT_EQ(replaced->properties.content_type, "application/json");
-  EXPECT_EQ(replaced->properties.message_id, "m-1");
-  EXPECT_EQ(replaced->properties.headers->bytes(), original->properties.headers->bytes());
-  EXPECT_EQ(replaced->delivery_tag, original->delivery_tag);
-  const auto with_headers = Replaced(original, *ReadEdited(original, "{\"a\":1}\n--- body ---\nx"));
-  EXPECT_EQ(with_headers->properties.headers->FindInt64("a"), 1);
-  EXPECT_EQ(with_headers->exchange, original->exchange);
-  EXPECT_EQ(with_headers->routing_key, original->routing_key);
-}
-
 TEST(Replacement, RequiresTheSameMessage) {
   EXPECT_TRUE(IsSame(*Original(), *Original()));
   EXPECT_FALSE(IsSame(*Original(), *Original("{\"cents\":2}")));

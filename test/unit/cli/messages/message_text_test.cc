@@ -23,19 +23,6 @@ amqp::MessagePtr Parked() {
                               {"x-retry-id", "5f0c"}}});
 }
 
-amqp::MessagePtr Waiting() {
-  return MakeMessage(
-      {.body = "12345",
-       .headers = testing::Copied({{"x-retry-count", std::int64_t{2}},
-                                   {"x-retry-not-before", std::int64_t{1'700'000'701'000}},
-                                   {"x-retry-id", "5f0c"}})});
-}
-
-const DelayQueue& Queue() {
-  static const DelayQueue queue{.name = "retry.1000", .ttl = absl::Seconds(1)};
-  return queue;
-}
-
 TEST(MessageTable, FitsIntoEightyColumns) {
   const auto long_error = MakeMessage(
       {.headers = testing::Copied({{"x-retry-error", std::string(300, 'e')},
@@ -55,21 +42,6 @@ TEST(MessageTable, ShowsTheYearOfOldMessages) {
               ::testing::StartsWith("2023-11-14\t"));
 }
 
-TEST(MessageJsonRow, HasTheSameFieldsForParkedAndWaitingMessages) {
-  EXPECT_EQ(JsonLine(MessageJsonRow(*Parked(), nullptr, {})),
-            R"({"id":"5f0c","parked":"2023-11-14T22:23:20.456Z",)"
-            R"("first_failure":"2023-11-14T22:13:20.123Z","attempt":8,"error":"no\tpaper",)"
-            R"("queue":"orders","exchange":"shop","routing_key":"order.placed","bytes":5})");
-  EXPECT_EQ(JsonLine(MessageJsonRow(*Waiting(), &Queue(), {})),
-            R"({"id":"5f0c","attempt":2,"queue":"orders","exchange":"","routing_key":"orders",)"
-            R"("bytes":5,"due":"2023-11-14T22:25:01.000Z","delay_ms":1000,)"
-            R"("delay_queue":"retry.1000"})");
-  EXPECT_EQ(JsonLine(MessageJsonRow(*MakeMessage({.body = ""}), nullptr, {})), R"({"bytes":0})");
-  const amqp::Table latin1 = testing::Copied({{"x-retry-error", "caf\xe9"}});
-  EXPECT_THAT(JsonLine(MessageJsonRow(*MakeMessage({.headers = latin1}), nullptr, {})),
-              HasSubstr("caf\xef\xbf\xbd"));
-}
-
 TEST(CountsText, HasNumbersOfAttempts) {
   EXPECT_EQ(CountsText({{"1", 1}, {"", 2}}, "attempt", true),
             "{\"count\":2}\n{\"count\":1,\"attempt\":1}\n");
@@ -79,13 +51,6 @@ std::string Body(std::string_view body, BodyFormat format = BodyFormat::kAuto,
                  std::size_t max = std::numeric_limits<std::size_t>::max()) {
   const auto text = MessageText(*MakeMessage({.body = body}), nullptr, format, max);
   return text.ok() ? *text : std::string(text.status().message());
-}
-
-TEST(MessageText, ShowsABodyInTheFormatThatFits) {
-  EXPECT_THAT(Body(R"({"a":1})"), HasSubstr("7 bytes, JSON\n\n{\n  \"a\": 1\n}\n"));
-  EXPECT_THAT(Body("some text\n"), HasSubstr("10 bytes, text\n\nsome text\n"));
-  EXPECT_THAT(Body("\x01\x02"), HasSubstr("2 bytes, hex\n\n00000000  01 02"));
-  EXPECT_THAT(Body(""), HasSubstr("body              empty\n"));
 }
 
 TEST(MessageText, ShowsABodyInTheRequestedFormat) {

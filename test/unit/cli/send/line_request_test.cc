@@ -1,5 +1,4 @@
 #include "cli/send/send_command.h"
-
 #include "support/test.h"
 
 namespace retryq::cli::line_request_test {

@@ -1,7 +1,6 @@
-#include "cli/worker/command_pool.h"
-
 #include <nlohmann/json.hpp>
 
+#include "cli/worker/command_pool.h"
 #include "support/make_message.h"
 #include "support/test.h"
 

@@ -75,21 +75,6 @@ TEST(WorkMetrics, ShowWhyCopiesCannotReturn) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 0"));
 }
 
-TEST(WorkMetrics, ShowThatProgramsHandleNothingAndHowOftenTheyEnd) {
-  WorkMetrics metrics;
-  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
-  metrics.OnPrograms("orders", std::nullopt, absl::ZeroDuration());
-  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_program_exits_total{queue=\"orders\"} 0"));
-  EXPECT_EQ(metrics.Trouble(), std::nullopt);
-  metrics.OnProgramExit("orders");
-  metrics.OnPrograms("orders", "it ends", absl::ZeroDuration());
-  EXPECT_EQ(metrics.Trouble(), "it ends");
-  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_program_exits_total{queue=\"orders\"} 1"));
-  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
-  metrics.OnPrograms("orders", std::nullopt, absl::ZeroDuration());
-  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
-}
-
 // Messages like this one stay unacked, until no others can be delivered.
 TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
   WorkMetrics metrics;
