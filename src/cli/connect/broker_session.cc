@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/flags/shared_flags.h"

@@ -1,13 +1,8 @@
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <variant>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,7 +11,6 @@
 #include "cli/text/json_line.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
-#include "retryq/broker/delay_queue_declaration.h"
 #include "retryq/broker/delay_queue_name.h"
 
 namespace retryq::cli {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -9,7 +8,6 @@
 #include "cli/flags/shared_flags.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "retryq/broker/delay_queue_declaration.h"
 
 namespace retryq::cli {
 namespace {

@@ -1,16 +1,10 @@
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "cli/doctor/doctor_command.h"
-#include "cli/management/management_api.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/escaped_text.h"

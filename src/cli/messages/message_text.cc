@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"

@@ -2,9 +2,7 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
-#include <map>
 #include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,7 +11,6 @@
 #include "cli/connect/broker_session.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/message_text.h"
-#include "cli/messages/queue_reader.h"
 #include "cli/text/io.h"
 #include "retryq/event_loop.h"
 

@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <map>
-#include <optional>
 #include <queue>
 #include <random>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"

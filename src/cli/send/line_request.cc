@@ -2,8 +2,6 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"

@@ -8,15 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/connect/broker_session.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/send/send_command.h"
 #include "cli/text/io.h"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>

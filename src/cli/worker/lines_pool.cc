@@ -1,21 +1,12 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <deque>
-#include <string_view>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/escaped_text.h"
-#include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
 #include "cli/worker/command_pool.h"
-#include "loop/pauses.h"
 #include "retryq/broker/clock.h"
-#include "retryq/outcome.h"
 
 namespace retryq::cli {
 namespace {

@@ -1,12 +1,8 @@
 
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "base/escaped_text.h"
 #include "base/utf8.h"
 #include "cli/text/json_line.h"

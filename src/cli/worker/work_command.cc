@@ -3,7 +3,6 @@
 #include <prometheus/labels.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>

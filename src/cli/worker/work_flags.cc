@@ -1,13 +1,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/name_size.h"
-#include "cli/flags/flag_parser.h"
-#include "cli/flags/shared_flags.h"
 #include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
 #include "cli/tracing/span_export.h"
