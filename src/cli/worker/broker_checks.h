@@ -27,14 +27,13 @@
 namespace retryq::cli {
 
 // Checks at the start whether a worker has the permissions that its first failed message needs: to
-// declare a delay queue, to publish to it, and to publish to the default exchange, which parking
-// needs. Uses a temporary queue and its own connection, and leaves nothing on the broker, not even
-// a line in its log. The client itself checks the parked queue, which it needs from the start.
+// declare a delay queue, and to publish to it and to the default exchange, as parking does. Uses a
+// temporary queue and its own connection. The client itself checks the parked queue.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` and `worker` must outlive it. `done` is called once, after three seconds at the latest,
-  // and may destroy this object. It receives kPermissionDenied, with the missing permission and the
-  // command that grants it, or ok if nothing is refused or the check cannot be completed.
+  // and may destroy this object: with kPermissionDenied and the command that grants the permission,
+  // or with ok if nothing is refused or the check cannot be completed.
   RightsCheck(EventLoop& loop, const WorkOptions& worker, std::function<void(absl::Status)> done);
 
  private:
@@ -70,8 +69,7 @@ struct ReturnTrouble {
 // "gone", "full", "redirected", "undelivered"
 std::string_view NameOf(ReturnTrouble::Kind kind);
 
-// The state of a work queue and of the delay queues whose messages return to it, from the
-// management API.
+// A work queue and the delay queues whose messages return to it, as the management API shows them.
 struct ReturnState {
   bool exists = true;               // the work queue
   std::optional<std::string> full;  // why it refuses messages now
@@ -79,25 +77,22 @@ struct ReturnState {
   std::int64_t undelivered = 0;     // in the delay queues
 };
 
-// Returns why this queue, as the management API describes it, refuses messages: its length limit is
-// reached and its overflow is reject-publish. Returns nullopt if it accepts them. Figures are up to
-// five seconds old.
+// Returns why a queue of the management API refuses messages: its length limit was reached, up to
+// five seconds ago, and its overflow is reject-publish. nullopt if it accepts them.
 std::optional<std::string> WhyFull(const nlohmann::json& queue);
 
-// Returns the setting of a policy by which the copies of a delay queue, as the management API
-// describes it, go elsewhere (F29); empty if there is none.
+// Returns the setting of a policy by which the copies of a delay queue go elsewhere (F29); empty if
+// there is none.
 std::string WhyRedirected(const nlohmann::json& delay_queue, const std::string& name);
 
-// Returns the problem with a queue, if any. Each copy is undelivered for a moment, so undelivered
-// copies are a problem only if the previous check also found some.
+// Each copy is undelivered for a moment, so undelivered copies are a problem only if the previous
+// check also found some.
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
                                        const std::string& queue);
 
 // Watches whether the copies that a worker has published can return to its queue, which AMQP does
 // not show (F37, F38): asks the management API once a copy of this worker is due, and at most twice
-// a minute.
-//
-// Used on the loop's thread; destroy it before the loop.
+// a minute. Destroy it before the loop.
 class ReturnWatch final : public Observer {
  public:
   // The most delay queues that are watched. A worker does not use more.
@@ -110,8 +105,7 @@ class ReturnWatch final : public Observer {
     absl::Duration every = absl::Seconds(25);
   };
   struct Callbacks {
-    // Called after each check that finds a problem, and with nullopt after the first later check
-    // that finds none.
+    // Receives each problem that is found, and nullopt once there is none any more.
     std::function<void(const std::optional<ReturnTrouble>&)> trouble;
     // Receives the reason why a check failed: once, until a check succeeds again.
     std::function<void(const std::string& why)> cannot_look;

@@ -48,8 +48,8 @@ struct OldestJob {
   absl::Duration running;
 };
 
-// Messages that wait for a program, in order. If the channel of a message is gone, the broker
-// redelivers it, so the old delivery is not begun. Prefetch limits the number of waiting messages.
+// Messages that wait for a program, in order. A message whose channel is gone is skipped, because
+// the broker redelivers it. Prefetch limits their number.
 class WaitingJobs {
  public:
   void Add(Job job) {
@@ -89,9 +89,8 @@ class WaitingJobs {
 };
 
 // Tracks whether COMMAND can be run. If a run handles no message (exit status 126 or 127, or a
-// program that ends before its first answer), the cause is either the message or the command. The
-// message is the cause if the command has handled another message since the last such run.
-// Otherwise the command is the cause, and consuming pauses.
+// program that ends before its first answer), the message is the cause if the command has handled
+// another one since the last such run. Otherwise the command is, and consuming pauses.
 class Availability {
  public:
   enum class State {
@@ -108,8 +107,7 @@ class Availability {
 
   State state() const { return state_; }
 
-  // The command has handled a message, with any outcome.
-  void Worked() {
+  void Worked() {  // the command has handled a message, with any outcome
     has_worked_ = true;
     in_vain_ = 0;
     Recover();
@@ -118,18 +116,17 @@ class Availability {
   // The command seems to work, although it has not handled a message yet.
   void Recover() { Change(State::kWorks); }
 
-  // Call it after a run that handled no message. Returns whether the command has handled a message
-  // since the last such run, in which case the command is not the cause.
+  // After a run that handled no message: returns whether the command has handled one since the last
+  // such run.
   bool TakeProof() { return std::exchange(has_worked_, false); }
 
-  // A run, or a program of `work --lines`, has ended without handling a message.
+  // A run has ended without handling a message.
   void EndedInVain(const std::string& why) {
     ++in_vain_;
     why_in_vain_ = why;
   }
 
-  // Returns why the command does not work, or nullopt if fewer than kManyInVain runs in a row have
-  // ended without handling a message.
+  // Returns why the command does not work: kManyInVain runs in a row have handled no message.
   std::optional<std::string> Trouble() const {
     if (in_vain_ < kManyInVain) return std::nullopt;
     return absl::StrCat("COMMAND has ended ", in_vain_,
@@ -170,8 +167,7 @@ class JobPool {
   // Requeues the messages that wait for a program.
   virtual void RequeueWaiting() = 0;
 
-  // Starts no more messages and requeues those that wait. Calls `stopped` when all running programs
-  // have ended.
+  // Requeues the messages that wait, and calls `stopped` when all running programs have ended.
   virtual void Stop(std::function<void()> stopped) = 0;
 
   // The number of messages that programs have.
@@ -183,12 +179,11 @@ class JobPool {
   virtual std::optional<std::string> Trouble() const = 0;
 
   // Stops the programs and waits until they have ended. Returns the messages that are not settled.
-  // If a settlement is dropped while its consumer exists, the message has failed.
   virtual std::vector<Job> StopNow() = 0;
 };
 
-// The longest value of a variable. Without this limit a message could make exec fail with E2BIG:
-// Linux limits one variable to 128 KiB, and all variables usually to 2 MiB.
+// The longest value of a variable, so that no message makes exec fail with E2BIG: Linux limits one
+// variable to 128 KiB, and all variables usually to 2 MiB.
 inline constexpr std::size_t kMaxVariable = std::size_t{64} * 1024;
 
 // The data of a message for its command. The views need to be valid during the call only.
@@ -239,18 +234,16 @@ void VisitFields(const MessageFacts& message, Visit visit) {
 // them are always set. A NUL byte, which a variable cannot contain, becomes U+FFFD.
 std::vector<std::string> VariablesFor(const MessageFacts& message);
 
-// Returns the outcome of a message, from how its command ended. Exit status 0 is success and 65
-// (EX_DATAERR) parks; any other end retries. If the last line on stderr is `retry-after: 30s`, it
-// sets the delay of the retry; after `snooze: 30s` the message returns after that delay and has not
-// failed. The error text is how the command ended, with the last other line on stderr: "exit 3: no
-// such customer", "killed by SIGSEGV".
+// Returns the outcome of a message, from how its command ended: see `retryq work --help`. The error
+// is that end, with the last line on stderr that is no `retry-after` or `snooze`: "exit 3: no such
+// customer", "killed by SIGSEGV".
 Outcome OutcomeOf(const ProcessEnd& end);
 
 // The error text of OutcomeOf; "exit 0" for success.
 std::string DescribeEnd(const ProcessEnd& end);
 
-// Returns why the command did not start handling the message: it could not be started, or a shell
-// or a wrapper exited with 126 or 127. Otherwise returns nullopt.
+// Returns why the command did not start handling the message, if so: it could not be started, or a
+// shell exited with 126 or 127.
 std::optional<std::string> WhyNotRun(const ProcessEnd& end);
 
 // How the command of a message runs.
@@ -265,12 +258,9 @@ struct CommandOptions {
   absl::Duration kill_grace = absl::Seconds(2);
 };
 
-// Handles messages by running a command for each, up to `jobs` at a time.
-//
-// If a command cannot be run for a message (see WhyNotRun) but works for other messages, that
-// message has failed (see Availability). If the command works for no message, the message stays at
-// the end of the queue of waiting messages and loses no attempt. After a pause, which grows, one
-// message is tried.
+// Handles messages by running a command for each, up to `jobs` at a time. A message for which the
+// command cannot be run fails only if the command works for others (see Availability). Otherwise
+// the message waits behind the others, and after a pause, which grows, one message is tried.
 class CommandPool final : public JobPool {
  public:
   struct Options {
@@ -324,7 +314,7 @@ class CommandPool final : public JobPool {
 // result.
 class ParkedHook {
  public:
-  // Receives the error if the command failed for this message, which has this id, or was not run.
+  // Receives why the command failed, or was not run, for the message with this id.
   using OnFailure =
       std::function<void(const Delivery& parked, const std::string& id, const std::string& error)>;
 
@@ -368,13 +358,11 @@ class ParkedHook {
 //
 // A program that ends is started again: at once if it has answered a message, otherwise after a
 // pause, which grows. If it had one message, or one that timed out, that message has failed. If it
-// had several, none has failed. Each is then given to a program that has no other message, before
-// all newer messages. (The program may have handled some of them without answering.)
+// had several, each is given to a program without other messages, before all newer ones.
 //
-// A message does not fail if the program cannot be run (see Availability) or ends before it has
-// read anything. If no program has answered a message yet, a message fails only after
-// kCrashesThatCount programs, one after the other, have ended because of it. In these cases the
-// messages of the program are put behind the others.
+// If the program cannot be run (see Availability) or ends before it has read anything, its messages
+// go behind the others and do not fail; nor do they before the first answer of any program, unless
+// kCrashesThatCount programs in a row have ended because of one.
 class LinesPool final : public JobPool {
  public:
   struct Options {
@@ -414,9 +402,8 @@ class LinesPool final : public JobPool {
   void Handle(Delivery delivery, Settlement settlement) override;
   void RequeueWaiting() override { waiting_.Requeue(); }
 
-  // Closes the stdin of each program once it has answered all its messages. If a program ends
-  // earlier, its unanswered messages are requeued, except a message that caused the end, which has
-  // failed.
+  // Closes the stdin of each program once it has answered all its messages. Those that it does not
+  // answer are requeued, except one that caused its end, which has failed.
   void Stop(std::function<void()> stopped) override;
   std::size_t open() const override;
   std::optional<OldestJob> Oldest() const override;
@@ -453,13 +440,11 @@ class LinesPool final : public JobPool {
 
 // The protocol between `work --lines` and its children: one JSON object per line in each direction.
 
-// The longest answer, so that a child that writes without line breaks does not fill the memory.
+// The longest answer: a child may write without line breaks.
 inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 
-// A message for a child, with the line break, as `retryq work --help` shows it. All fields are
-// always present; if the message does not have a property, its text is empty or its number null. A
-// body that is not UTF-8 is in "body_base64" instead of "body". `headers` is written by
-// HeadersJson, up to a mebibyte. `traceparent`, if set, replaces the context of the message.
+// A message for a child, with the line break, as `retryq work --help` shows it: with all fields, if
+// necessary empty or null. `traceparent`, if set, replaces the context of the message.
 std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts,
                     std::optional<std::string> traceparent = std::nullopt);
 
@@ -473,8 +458,8 @@ struct LinesAnswer {
 // The warning about a field in `LinesAnswer::ignored`.
 std::string IgnoredFieldWarning(std::string_view field);
 
-// Parses an answer, without its line break, as `retryq work --help` shows it. Ignores unknown
-// fields. Returns kInvalidArgument with the reason for any other line.
+// Parses an answer, without its line break, as `retryq work --help` shows it. Returns
+// kInvalidArgument with the reason for any other line.
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line);
 
 }  // namespace retryq::cli

@@ -17,8 +17,8 @@
 
 namespace retryq::cli {
 
-// Returns the trace id in a `traceparent` (W3C Trace Context), 32 hex digits, as a view into it;
-// empty if it is malformed. https://www.w3.org/TR/trace-context/#traceparent-header
+// Returns the trace id in a `traceparent`, as a view into it; empty if it is malformed.
+// https://www.w3.org/TR/trace-context/#traceparent-header
 std::string_view TraceIdIn(std::string_view traceparent);
 
 // The fields of a line that are not in its event.
@@ -46,10 +46,9 @@ std::string TextLine(Severity severity, std::string_view name, const Event& even
 
 // Writes each event to an outlet, as one line.
 //
-// Warnings and errors that repeat are limited: the first one of a name and queue is logged.
-// Repetitions in the following minute are counted; at its end the last one is logged, with their
-// number. When the problem is over ("connected" after "disconnected"), they are logged at once, and
-// the next one is logged as new. An event about the final outcome of a message is never held back.
+// Of warnings and errors of one name and queue, the first is logged; of its repetitions in each
+// following minute the last, with their number. The end of the problem ("connected" after
+// "disconnected") ends that minute. Final outcomes of messages are never held back.
 class EventLog : public Observer {
  public:
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);
@@ -74,8 +73,7 @@ class EventLog : public Observer {
 
   void OnEvent(const Event& event) override;
 
-  // Logs a message of the command itself as an event of this name. `event` has its fields; its kind
-  // and time are ignored.
+  // Logs an event of the command itself. The kind and the time of `event` are ignored.
   void Say(Severity severity, std::string_view name, Event event, const LineExtras& extras = {});
 
  private:

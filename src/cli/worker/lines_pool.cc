@@ -35,12 +35,9 @@ struct LinesPool::End {
   absl::Duration took = absl::ZeroDuration();  // time spent on the first of them
 };
 
-// A running program that receives messages as lines on its stdin and answers them, in any order, on
-// its stdout: see LineFor and ParseAnswer.
-//
-// The program is stopped if it writes an invalid answer, closes its stdin or stdout without
-// exiting, or takes longer than the timeout for a message. The time of a message starts when it is
-// the oldest that the program has.
+// A running program. It is stopped if it writes an invalid answer, closes its stdin or stdout
+// without exiting, or takes longer than the timeout for a message. The time of a message starts
+// when it is the oldest that the program has.
 class LinesPool::Program {
  public:
   Program(LinesPool& pool, Slot& slot)
@@ -79,8 +76,7 @@ class LinesPool::Program {
 
   void Terminate(std::string why) { process_.Terminate(std::move(why)); }
 
-  // Removes and returns the unanswered messages, in the order in which they were given. Later
-  // answers to them are invalid.
+  // Removes and returns the unanswered messages, in order. Later answers to them are invalid.
   std::deque<Job> TakeOpen() {
     std::deque<Job> jobs;
     for (Open& open : open_) jobs.push_back(std::move(open.job));
@@ -88,8 +84,7 @@ class LinesPool::Program {
     return jobs;
   }
 
-  // Returns false after `Close`, if the program is about to end, and while it has a message that
-  // must be alone.
+  // Also false while it has a message that must be alone.
   bool takes_more() const {
     const bool is_full = !open_.empty() && open_.front().job.alone;
     return process_.is_running() && !process_.is_terminated() && !closing_ && !closed_ && !is_full;

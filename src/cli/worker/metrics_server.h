@@ -32,16 +32,13 @@ struct MetricsAddress {
 // Parses "9101", "127.0.0.1:9101" or "[::1]:9101". Returns kInvalidArgument with the remedy.
 absl::StatusOr<MetricsAddress> ParseMetricsAddress(const std::string& text);
 
-// An HTTP server on the loop, for a scraper and an orchestrator. GET /metrics returns the metrics.
-// GET /healthz returns 200 with "ok" or "ok: " and a notice, or 503 and the reason why the process
-// does not work right now.
+// An HTTP server on the loop. GET /metrics returns the metrics. GET /healthz returns 200 with "ok"
+// or "ok: " and a notice, or 503 and the reason why the process does not work right now.
 //
-// A connection serves one request and ends after kLongest at the latest. At most kMostConnections
-// are open: a new connection closes the oldest one. So peers that only connect can neither block a
-// scraper nor use up the file descriptors of the process. If no connection can be accepted, for
-// example because file descriptors ran out, the server pauses for kPause.
-//
-// Used on the loop's thread; destroy it before the loop.
+// A connection serves one request and ends after kLongest at the latest. A new connection above
+// kMostConnections closes the oldest one, so peers that only connect can neither block a scraper
+// nor use up the file descriptors of the process. If no connection can be accepted, the server
+// pauses for kPause. Destroy it before the loop.
 class MetricsServer {
  public:
   static constexpr std::size_t kMostConnections = 16;
@@ -52,18 +49,15 @@ class MetricsServer {
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);
 
   struct Pages {
-    // The metrics, in Prometheus' text format.
-    std::function<std::string()> metrics;
-    // Returns why the process does not work; nullopt if it does.
-    std::function<std::optional<std::string>()> trouble;
+    std::function<std::string()> metrics;                 // in Prometheus' text format
+    std::function<std::optional<std::string>()> trouble;  // why the process does not work
     // Receives the reason why no connection can be accepted, at most once every kReportEvery.
     std::function<void(const std::string& why)> cannot_accept;
-    // Returns a notice for a process that works; nullopt: no notice.
-    std::function<std::optional<std::string>()> notice;
+    std::function<std::optional<std::string>()> notice;  // about a process that works
   };
 
-  // Returns kInvalidArgument with the address and the reason if it cannot listen. The arguments
-  // passed by reference must outlive the server.
+  // Returns kInvalidArgument with the reason if it cannot listen. `base`, `timers` and `clock` must
+  // outlive the server.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Listen(event_base* base, Timers& timers,
                                                                const Clock& clock,
                                                                const MetricsAddress& address,

@@ -193,8 +193,8 @@ class Worker : private Observer {
     pool_->Stop(std::move(done));
   }
 
-  // Before RabbitMQ 4.3 a message is requeued as a copy. It would exist twice if the consumer ended
-  // before the copy is confirmed and the original acked.
+  // Before RabbitMQ 4.3 a message is requeued as a copy, and would exist twice if the consumer
+  // ended before the confirm.
   void Requeue(std::vector<Job>& unsettled) {
     for (Job& job : unsettled) std::move(job.settlement).Settle(Outcome::Requeue());
     bool drained = false;

@@ -40,9 +40,9 @@ struct WorkOptions {
 // Moves the arguments after "--" to `*command` and returns those before it.
 Arguments TakeCommand(const Arguments& arguments, Arguments* command);
 
-// Adds the flags of a worker, for `retryq work`, which runs it, and `retryq doctor`, which checks
-// what it needs. ParseInto writes their values to `*options`, which must outlive the parser, and
-// checks `options->command`. --queue and the command may be missing. `json` is the help of --json.
+// Adds the flags of a worker, for `retryq work` and `retryq doctor`. ParseInto writes their values
+// to `*options`, which must outlive the parser, and checks `options->command`. --queue and the
+// command may be missing. `json` is the help of --json.
 void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* options);
 
 Parsed<WorkOptions> ParseWork(const Arguments& arguments);

@@ -20,9 +20,8 @@
 
 namespace retryq::cli {
 
-// Notices a message that runs much longer than usual: ten times the average of the last messages,
-// and at least a second. Until a message has ended, the limit is a minute. Reports each message
-// once.
+// Notices a message that runs ten times as long as the average of the last messages, and at least a
+// second; a minute before the first one has ended. Reports each message once.
 class RunningWatch {
  public:
   // Records the run time of a message that has ended.
@@ -31,8 +30,8 @@ class RunningWatch {
     usual_ += (took - usual_) / ended_;
   }
 
-  // Returns a warning about the message that has been running longest, if there is one. Call it
-  // from time to time; `now` is since boot.
+  // Returns a warning about the message that has been running longest, if necessary. `now` is since
+  // boot.
   std::optional<std::string> Look(absl::Duration now, absl::Duration running) {
     const absl::Duration much =
         ended_ == 0 ? absl::Minutes(1) : std::max(10 * usual_, absl::Seconds(1));
@@ -78,20 +77,19 @@ class WorkMetrics final : public Observer {
   // A program of `work --lines` has exited by itself.
   void OnProgramExit(const std::string& queue) { ProgramExits(queue).Increment(); }
 
-  // `trouble` is the reason why COMMAND does not work; nullopt if it works. `oldest` is how long
-  // the longest-running message has been running; zero if none runs.
+  // `trouble`: why COMMAND does not work. `oldest`: how long the longest-running message has been
+  // running; zero if none runs.
   void OnPrograms(const std::string& queue, std::optional<std::string> trouble,
                   absl::Duration oldest);
 
   // The metrics in Prometheus' text format.
   std::string Text() const;
 
-  // Returns why no messages are handled, or why failed ones cannot be retried; nullopt if neither
-  // is the case, or if the circuit breaker is open.
+  // Returns why no messages are handled, or why failed ones cannot be retried. An open circuit
+  // breaker is no trouble.
   std::optional<std::string> Trouble() const;
 
-  // Returns the state and cause of the circuit breaker unless it is closed, and how long a message
-  // has been running if that is a second or more.
+  // About a circuit breaker that is not closed, and a message that has been running for a second.
   std::optional<std::string> Notice() const;
 
  private:
