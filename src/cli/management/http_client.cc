@@ -85,11 +85,6 @@ class HttpClient::Request {
     SetHttp(path, timeout);
     if (client.url_.tls) SetTls(*client.url_.tls);
     if (name_ != host) ConnectTo(host);
-    if (url_ == nullptr) {
-      timer_ = client_.loop_.After(absl::ZeroDuration(),
-                                   [this] { End(TlsError("the host name is invalid")); });
-      return;
-    }
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &Request::OnSocket);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
     curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &Request::OnTimer);
@@ -281,6 +276,8 @@ class HttpClient::Request {
       case CURLE_SSL_CERTPROBLEM:
         return absl::InvalidArgumentError(
             absl::StrCat("certfile '", tls.cert_file, "', keyfile '", tls.key_file, "': ", text));
+      case CURLE_URL_MALFORMAT:  // there is none
+        return TlsError("the host name is invalid");
       case CURLE_UNSUPPORTED_PROTOCOL:  // libcurl treats any other reply as HTTP/0.9
       case CURLE_WEIRD_SERVER_REPLY:
         return absl::FailedPreconditionError("the server does not speak HTTP");
@@ -328,7 +325,6 @@ struct HttpClient::Call {
   absl::Status failure = {};
   std::optional<Waiting> waiting = std::nullopt;
   std::unique_ptr<Request> request = nullptr;
-  std::unique_ptr<Timer> later = nullptr;  // ends the call if it fails at once
 };
 
 HttpClient::HttpClient(EventLoop& loop, ManagementUrl url, Options options)
@@ -343,6 +339,9 @@ HttpClient::~HttpClient() = default;
 void HttpClient::Get(const std::string& path, Done done) { Begin(path, std::move(done)); }
 
 absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
+  if (silent_ && !options_.asks_again) {
+    return absl::DeadlineExceededError(Describe(url_) + ": it has stopped responding");
+  }
   std::optional<absl::StatusOr<HttpReply>> received;
   Call& call = Begin(path, [&](const absl::StatusOr<HttpReply>& reply) {
     received = reply;
@@ -359,20 +358,14 @@ HttpClient::Call& HttpClient::Begin(const std::string& path, Done done) {
                                         .done = std::move(done),
                                         .hosts = hosts_,
                                         .deadline = absl::Now() + options_.timeout});
-  if (silent_ && !options_.asks_again) {
-    call.later = loop_.After(absl::ZeroDuration(), [this, &call] {
-      End(call, absl::DeadlineExceededError(Describe(url_) + ": it has stopped responding"));
-    });
-  } else {
-    if (options_.say_waiting) call.waiting.emplace(loop_, Describe(url_));
-    if (url_.renewed != nullptr) {
-      if (const auto now = url_.renewed(); now.ok()) {
-        url_.user = now->user;
-        url_.password = now->password;
-      }
+  if (options_.say_waiting) call.waiting.emplace(loop_, Describe(url_));
+  if (url_.renewed != nullptr) {
+    if (const auto now = url_.renewed(); now.ok()) {
+      url_.user = now->user;
+      url_.password = now->password;
     }
-    Continue(call);
   }
+  Continue(call);
   return call;
 }
 

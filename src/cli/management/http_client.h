@@ -66,7 +66,7 @@ class HttpClient {
         absl::Seconds(10);  // of one request, from resolving the host to the reply
     std::size_t max_body = std::size_t{64} << 20;
     bool say_waiting = true;  // reports slow replies on stderr
-    bool asks_again = true;   // sends further requests after a timeout
+    bool asks_again = true;   // runs the loop for further requests after a timeout
   };
   using Done = std::function<void(const absl::StatusOr<HttpReply>& reply)>;
 

@@ -159,7 +159,7 @@ class Worker : private Observer {
   }
 
   void OnReturns(const std::optional<ReturnTrouble>& trouble) {
-    if (metrics_) metrics_->OnReturns(options_.consumer.queue, trouble);
+    if (metrics_) metrics_->OnReturns(trouble);
     if (trouble) {
       Say(Severity::kError, "returns_blocked", trouble->why);
     } else {
@@ -188,7 +188,7 @@ class Worker : private Observer {
 
   void BeginStop(EventLoop::DrainDone done) {
     stopping_since_ = loop_.clock().SinceBoot();
-    if (metrics_) metrics_->BeginStop(options_.consumer.queue);
+    if (metrics_) metrics_->BeginStop();
     Say(Severity::kInfo, "stopping", "");
     pool_->Stop(std::move(done));
   }
@@ -259,7 +259,7 @@ class Worker : private Observer {
             .on_state = StateCallback(),
             .program_ended =
                 [this](const std::string& why) {
-                  if (metrics_) metrics_->OnProgramExit(options_.consumer.queue);
+                  if (metrics_) metrics_->OnProgramExit();
                   Say(Severity::kWarning, "child_ended", why);
                 },
             .no_answer =
@@ -294,8 +294,7 @@ class Worker : private Observer {
 
   absl::Status ServeMetrics() {
     if (!options_.metrics) return absl::OkStatus();
-    metrics_.emplace(MetricLabels(options_));
-    metrics_->OnReturns(options_.consumer.queue, std::nullopt);
+    metrics_.emplace(options_.consumer.queue, MetricLabels(options_));
     absl::StatusOr<std::unique_ptr<MetricsServer>> server =
         MetricsServer::Listen(loop_.base(), loop_, loop_.clock(), *options_.metrics,
                               {.metrics =
@@ -327,8 +326,7 @@ class Worker : private Observer {
   void LookAtPrograms() {
     if (pool_ == nullptr) return;
     const std::optional<OldestJob> oldest = pool_->Oldest();
-    metrics_->OnPrograms(options_.consumer.queue, pool_->Trouble(),
-                         oldest ? oldest->running : absl::ZeroDuration());
+    metrics_->OnPrograms(pool_->Trouble(), oldest ? oldest->running : absl::ZeroDuration());
   }
 
   void WatchRunning() {

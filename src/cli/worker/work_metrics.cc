@@ -10,8 +10,9 @@
 
 namespace retryq::cli {
 
-WorkMetrics::WorkMetrics(prometheus::Labels labels)
-    : labels_(std::move(labels)),
+WorkMetrics::WorkMetrics(const std::string& queue, prometheus::Labels labels)
+    : queue_(queue),
+      labels_(std::move(labels)),
       metrics_(registry_),
       returns_blocked_(
           prometheus::BuildGauge()
@@ -22,16 +23,20 @@ WorkMetrics::WorkMetrics(prometheus::Labels labels)
                        .Name("retryq_undelivered_copies")
                        .Help("Due copies that quorum delay queues keep because the work queue "
                              "accepts none.")
-                       .Register(registry_)),
+                       .Register(registry_)
+                       .Add({{"queue", queue}})),
       program_exits_(prometheus::BuildCounter()
                          .Name("retryq_program_exits_total")
                          .Help("Programs of work --lines that have exited by themselves.")
-                         .Register(registry_)),
+                         .Register(registry_)
+                         .Add({{"queue", queue}})),
       oldest_running_(prometheus::BuildGauge()
                           .Name("retryq_oldest_running_seconds")
                           .Help("How long the oldest running message has been running; 0 if no "
                                 "message runs.")
-                          .Register(registry_)) {
+                          .Register(registry_)
+                          .Add({{"queue", queue}})) {
+  OnReturns(std::nullopt);
   prometheus::BuildGauge()
       .Name("retryq_build_info")
       .Help("Always 1; the label is the version of retryq.")
@@ -40,8 +45,8 @@ WorkMetrics::WorkMetrics(prometheus::Labels labels)
       .Set(1);
 }
 
-void WorkMetrics::BeginStop(const std::string& queue) {
-  OnEvent({.kind = EventKind::kInterrupted, .time = {}, .queue = queue, .error = "stopping"});
+void WorkMetrics::BeginStop() {
+  OnEvent({.kind = EventKind::kInterrupted, .time = {}, .queue = queue_, .error = "stopping"});
   stopping_ = true;
 }
 
@@ -99,19 +104,17 @@ void WorkMetrics::OnEvent(const Event& event) {
   }
 }
 
-void WorkMetrics::OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble) {
+void WorkMetrics::OnReturns(const std::optional<ReturnTrouble>& trouble) {
   using Kind = ReturnTrouble::Kind;
   for (const Kind kind : {Kind::kGone, Kind::kFull, Kind::kRedirected, Kind::kUndelivered}) {
-    returns_blocked_.Add({{"queue", queue}, {"reason", std::string(NameOf(kind))}})
+    returns_blocked_.Add({{"queue", queue_}, {"reason", std::string(NameOf(kind))}})
         .Set(trouble && trouble->kind == kind ? 1 : 0);
   }
-  undelivered_.Add({{"queue", queue}}).Set(trouble ? static_cast<double>(trouble->undelivered) : 0);
+  undelivered_.Set(trouble ? static_cast<double>(trouble->undelivered) : 0);
 }
 
-void WorkMetrics::OnPrograms(const std::string& queue, std::optional<std::string> trouble,
-                             absl::Duration oldest) {
-  ProgramExits(queue);
-  oldest_running_.Add({{"queue", queue}}).Set(absl::ToDoubleSeconds(oldest));
+void WorkMetrics::OnPrograms(std::optional<std::string> trouble, absl::Duration oldest) {
+  oldest_running_.Set(absl::ToDoubleSeconds(oldest));
   command_trouble_ = std::move(trouble);
   oldest_ = oldest;
 }

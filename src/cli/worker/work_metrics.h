@@ -63,24 +63,23 @@ class RunningWatch {
 // The metrics of one worker and its health, for `retryq work --metrics`.
 class WorkMetrics final : public Observer {
  public:
-  // Adds these labels to each metric.
-  explicit WorkMetrics(prometheus::Labels labels = {});
+  // The consumer of `queue`. Adds these labels to each metric.
+  explicit WorkMetrics(const std::string& queue, prometheus::Labels labels = {});
 
   void OnEvent(const Event& event) override;
 
-  // The graceful stop of the consumer of `queue` has begun: from now on it counts as not consuming.
-  void BeginStop(const std::string& queue);
+  // The graceful stop has begun: from now on the consumer counts as not consuming.
+  void BeginStop();
 
-  // The last result of the check whether copies can return to `queue`.
-  void OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble);
+  // The last result of the check whether copies can return to the queue.
+  void OnReturns(const std::optional<ReturnTrouble>& trouble);
 
   // A program of `work --lines` has exited by itself.
-  void OnProgramExit(const std::string& queue) { ProgramExits(queue).Increment(); }
+  void OnProgramExit() { program_exits_.Increment(); }
 
   // `trouble`: why COMMAND does not work. `oldest`: how long the longest-running message has been
   // running; zero if none runs.
-  void OnPrograms(const std::string& queue, std::optional<std::string> trouble,
-                  absl::Duration oldest);
+  void OnPrograms(std::optional<std::string> trouble, absl::Duration oldest);
 
   // The metrics in Prometheus' text format.
   std::string Text() const;
@@ -93,17 +92,14 @@ class WorkMetrics final : public Observer {
   std::optional<std::string> Notice() const;
 
  private:
-  prometheus::Counter& ProgramExits(const std::string& queue) {
-    return program_exits_.Add({{"queue", queue}});
-  }
-
+  const std::string queue_;
   const prometheus::Labels labels_;
   prometheus::Registry registry_;
   PrometheusMetrics metrics_;
   prometheus::Family<prometheus::Gauge>& returns_blocked_;
-  prometheus::Family<prometheus::Gauge>& undelivered_;
-  prometheus::Family<prometheus::Counter>& program_exits_;
-  prometheus::Family<prometheus::Gauge>& oldest_running_;
+  prometheus::Gauge& undelivered_;
+  prometheus::Counter& program_exits_;
+  prometheus::Gauge& oldest_running_;
   std::optional<std::string> command_trouble_;
   absl::Duration oldest_;
   bool connected_ = false;

@@ -6,18 +6,18 @@
 namespace retryq::cli::work_metrics_test {
 
 TEST(WorkMetrics, AreNotConsumingOnceTheWorkerStops) {
-  WorkMetrics metrics;
+  WorkMetrics metrics("orders");
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Trouble(), std::nullopt);
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
-  metrics.BeginStop("orders");
+  metrics.BeginStop();
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Trouble(), "stopping");
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
 }
 
 TEST(WorkMetrics, ShowTheBreakerWithoutTrouble) {
-  WorkMetrics metrics;
+  WorkMetrics metrics("orders");
   metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Notice(), std::nullopt);
@@ -44,7 +44,7 @@ TEST(WorkMetrics, ShowTheBreakerWithoutTrouble) {
 }
 
 TEST(WorkMetrics, HaveNoTroubleAfterAReconnectWhileTheBreakerIsOpen) {
-  WorkMetrics metrics;
+  WorkMetrics metrics("orders");
   metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   metrics.OnEvent({.kind = EventKind::kBreakerOpened, .time = {}, .queue = "orders"});
@@ -56,20 +56,20 @@ TEST(WorkMetrics, HaveNoTroubleAfterAReconnectWhileTheBreakerIsOpen) {
   EXPECT_EQ(metrics.Trouble(), std::nullopt);
   metrics.OnEvent({.kind = EventKind::kBreakerProbing, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Trouble(), "lost");  // until the broker accepts the consumer
-  metrics.BeginStop("orders");
+  metrics.BeginStop();
   metrics.OnEvent({.kind = EventKind::kBreakerOpened, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Trouble(), "stopping");
 }
 
 TEST(WorkMetrics, ShowWhyCopiesCannotReturn) {
-  WorkMetrics metrics;
-  metrics.OnReturns("orders", ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});
+  WorkMetrics metrics("orders");
+  metrics.OnReturns(ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});
   EXPECT_THAT(metrics.Text(),
               HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"full\"} 1"));
   EXPECT_THAT(metrics.Text(),
               HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"gone\"} 0"));
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 3"));
-  metrics.OnReturns("orders", std::nullopt);
+  metrics.OnReturns(std::nullopt);
   EXPECT_THAT(metrics.Text(),
               HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"full\"} 0"));
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 0"));
@@ -77,7 +77,7 @@ TEST(WorkMetrics, ShowWhyCopiesCannotReturn) {
 
 // Messages like this one stay unacked, until no others can be delivered.
 TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
-  WorkMetrics metrics;
+  WorkMetrics metrics("orders");
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   for (const EventKind begin :
        {EventKind::kDeclareFailed, EventKind::kUnconfirmed, EventKind::kHeld}) {
@@ -95,7 +95,7 @@ TEST(WorkMetrics, HaveTroubleWhileRetriesAreRefused) {
 
 // The message may have been redelivered and handled, without another `consuming`.
 TEST(WorkMetrics, HaveNoTroubleOnceTheRefusedMessagesAreGone) {
-  WorkMetrics metrics;
+  WorkMetrics metrics("orders");
   metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   const Event held{.kind = EventKind::kHeld, .time = {}, .error = "refused", .in_flight = 1};
@@ -112,7 +112,7 @@ TEST(WorkMetrics, HaveNoTroubleOnceTheRefusedMessagesAreGone) {
 
 // Otherwise one message like this would make each worker of its queue unhealthy forever.
 TEST(WorkMetrics, HaveNoTroubleIfOneBodyIsTooLarge) {
-  WorkMetrics metrics;
+  WorkMetrics metrics("orders");
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   auto message = std::make_shared<amqp::Message>();
   message->left_out = std::uint64_t{200} << 20;
