@@ -12,12 +12,8 @@ namespace retryq::cli::doctor_rules_test {
 using Json = nlohmann::json;
 using Result = Finding::Result;
 
-class DoctorRules : public ::testing::Test {
+class DoctorRules : public FlagsTest {
  protected:
-  void SetUp() override {
-    ::unsetenv("RETRYQ_URL");
-    ::unsetenv("RETRYQ_MANAGEMENT_URL");
-  }
   static WorkOptions Options(const Arguments& arguments = {}) {
     return OptionsIn(ParseDoctor(arguments));
   }

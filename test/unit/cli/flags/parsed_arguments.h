@@ -16,6 +16,18 @@ inline Arguments Words(const std::string& line) {
   return words;
 }
 
+// A test of flags without the variables of the environment that have the same effect.
+class FlagsTest : public ::testing::Test {
+ protected:
+  FlagsTest() { UnsetVariables(); }
+  ~FlagsTest() override { UnsetVariables(); }
+  static void UnsetVariables() {
+    for (const char* name : {"RETRYQ_URL", "RETRYQ_URL_FILE", "RETRYQ_MANAGEMENT_URL"}) {
+      ::unsetenv(name);
+    }
+  }
+};
+
 // Returns the options of valid arguments.
 template <typename Options>
 Options OptionsIn(const Parsed<Options>& parsed) {

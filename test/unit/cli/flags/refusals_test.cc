@@ -203,15 +203,7 @@ constexpr Refusal kRefusals[] = {
     {"work --rul amqp://user:hunter2@host/ -- true", "--rul"},
     {"send --queue q --url amqp://user:hunter2@host:port/ body", "--url"}};
 
-class Flags : public ::testing::Test {
- protected:
-  void SetUp() override {
-    for (const char* name : {"RETRYQ_URL", "RETRYQ_URL_FILE", "RETRYQ_MANAGEMENT_URL"}) {
-      ::unsetenv(name);
-    }
-  }
-  void TearDown() override { SetUp(); }
-};
+using Flags = FlagsTest;
 
 TEST_F(Flags, AreRefusedWithTheRemedy) {
   for (const auto& [line, errors] : kRefusals) {

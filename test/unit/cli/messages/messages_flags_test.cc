@@ -4,10 +4,7 @@
 
 namespace retryq::cli::messages_flags_test {
 
-class MessagesFlags : public ::testing::Test {
- protected:
-  void SetUp() override { ::unsetenv("RETRYQ_MANAGEMENT_URL"); }
-};
+using MessagesFlags = FlagsTest;
 
 Arguments With(const Arguments& more) {
   Arguments all = {more.front(), "--queue", "orders", "--url", "amqp://u:secret@h/v"};

@@ -12,10 +12,8 @@ namespace retryq::cli::plan_test {
 
 using Json = nlohmann::json;
 
-class PlanTest : public ::testing::Test {
+class PlanTest : public FlagsTest {
  protected:
-  void SetUp() override { ::unsetenv("RETRYQ_URL"); }
-
   // Returns the result of `retryq plan ARGUMENTS`.
   static absl::StatusOr<std::string> Result(const Arguments& arguments) {
     return ShowPlan(OptionsIn(ParsePlan(arguments)));

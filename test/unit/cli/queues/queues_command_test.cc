@@ -75,12 +75,8 @@ TEST(QueuesJson, IsOneLineForAnyName) {
   EXPECT_EQ(json.at("totals").at("in_per_second"), 3.25);
 }
 
-class QueuesFlagsTest : public ::testing::Test {
+class QueuesFlagsTest : public FlagsTest {
  protected:
-  void SetUp() override {
-    ::unsetenv("RETRYQ_URL");
-    ::unsetenv("RETRYQ_MANAGEMENT_URL");
-  }
   static QueuesOptions Parsed(const Arguments& arguments) {
     return OptionsIn(ParseQueues(arguments));
   }

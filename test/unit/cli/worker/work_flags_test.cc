@@ -5,15 +5,8 @@
 
 namespace retryq::cli::work_flags_test {
 
-class WorkFlags : public ::testing::Test {
+class WorkFlags : public FlagsTest {
  protected:
-  void SetUp() override {
-    for (const char* name : {"RETRYQ_URL", "RETRYQ_URL_FILE", "RETRYQ_MANAGEMENT_URL"}) {
-      ::unsetenv(name);
-    }
-  }
-  void TearDown() override { SetUp(); }
-
   // The options of `--queue orders ARGUMENTS -- true`.
   static WorkOptions Parse(Arguments arguments) {
     return OptionsIn(ParseWork(Complete(std::move(arguments))));
