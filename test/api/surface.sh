@@ -54,7 +54,7 @@ surface() {
   keys src/cli/plan/{plan_command,outage_report}.cc | words 'fields of plan: --json and --definitions'
   keys src/cli/queues/queues_command.cc | words 'fields of queues --json'
   keys src/cli/messages/message_text.cc | words 'fields of parked --json and waiting --json'
-  keys <(sed -n '/^std::string Report::Json/,/^}/p' src/cli/doctor/doctor_command.cc) | words 'fields of doctor --json'
+  keys <(sed -n '/^std::string ReportJson/,/^}/p' src/cli/doctor/doctor_command.cc) | words 'fields of doctor --json'
   in_quotes 'retryq_[a-z_]+' "${metrics[@]}" | words 'metrics'
 
   in_quotes '--[a-z][a-z-]+' "${command[@]}" | words 'flags'

@@ -83,6 +83,51 @@ bool ShowsPolicies(const Json& queue) {
   return FieldOf(queue, "effective_policy_definition").is_object();
 }
 
+// A problem from an error. Without `remedy`, the text after the first "; " of the error is the
+// remedy.
+Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy = "") {
+  std::string text(error.message());
+  if (const std::size_t semicolon = text.find("; ");
+      remedy.empty() && semicolon != std::string::npos) {
+    remedy = text.substr(semicolon + 2);
+    text.erase(semicolon);
+  }
+  Finding problem = Problem(std::move(check), std::move(text), std::move(remedy));
+  problem.refused = absl::IsPermissionDenied(error) || absl::IsUnauthenticated(error);
+  return problem;
+}
+
+std::size_t CountFindings(const Findings& findings, Finding::Result result) {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [result](const Finding& finding) { return finding.result == result; }));
+}
+
+// "1 problem, 2 warnings, 11 ok, 1 skipped", and a line break.
+std::string SummaryOf(const Findings& findings) {
+  const auto counted = [&findings](Finding::Result result, const char* plural) {
+    const std::size_t count = CountFindings(findings, result);
+    return absl::StrCat(count, " ", NameOf(result), count == 1 ? "" : plural);
+  };
+  return absl::StrCat(
+      counted(Finding::Result::kProblem, "s"), ", ", counted(Finding::Result::kWarning, "s"), ", ",
+      counted(Finding::Result::kOk, ""), ", ", counted(Finding::Result::kSkipped, ""), "\n");
+}
+
+// One JSON object, in one line: {"checks":[{"check","result","finding","remedy"},…]}.
+std::string ReportJson(const Findings& findings) {
+  using OrderedJson = nlohmann::ordered_json;
+  OrderedJson checks = OrderedJson::array();
+  for (const Finding& finding : findings) {
+    checks.push_back({{"check", finding.check},
+                      {"result", NameOf(finding.result)},
+                      {"finding", finding.finding},
+                      {"remedy", finding.remedy}});
+  }
+  const OrderedJson all = {{"checks", std::move(checks)}};
+  return JsonLine(all).append("\n");
+}
+
 // Adds an error: the check cannot be done.
 Finding SkippedBy(std::string check, const absl::Status& error) {
   Finding finding = ProblemOf(std::move(check), error);
@@ -94,12 +139,14 @@ Finding SkippedBy(std::string check, const absl::Status& error) {
 // One run: executes the checks one after the other.
 class Examination {
  public:
-  Examination(const WorkOptions& worker, Report& report)
+  // `tell` receives each finding at once.
+  Examination(const WorkOptions& worker, std::function<void(const Finding&)> tell)
       : worker_(worker),
-        report_(report),
+        tell_(std::move(tell)),
         session_(loop_, Named(worker.place.connection, "retryq doctor"), kPatienceWithBroker) {}
 
-  void Run() {
+  // Returns all findings, in the order of the checks.
+  Findings Run() {
     const absl::Time begun = absl::Now();
     const absl::Status open = session_.Open();
     is_open_ = open.ok();
@@ -118,24 +165,33 @@ class Examination {
       CheckServer();
     } else {
       for (const char* check : {"policies", "delay queues"}) {
-        report_.Add(Skipped(check, kNeedsManagement, "see the check 'management'"));
+        Add(Skipped(check, kNeedsManagement, "see the check 'management'"));
       }
     }
-    if (!is_open_) return;
+    if (!is_open_) return std::move(findings_);
     // This check takes seconds, so the checks of the work queue come first.
-    report_.Add(has_work_queue_
-                    ? CheckLease()
-                    : Skipped("lease", "requires the work queue", "see the check 'work queue'"));
+    Add(has_work_queue_
+            ? CheckLease()
+            : Skipped("lease", "requires the work queue", "see the check 'work queue'"));
     // This check runs last: during an alarm, the broker does not read from a connection that has
     // published.
     CheckPermissions();
     if (session_.blocked() && !has_management_) {
-      report_.Add(Problem("alarms", "the broker accepts no publishes (connection.blocked)",
-                          "free memory or disk space on its node, or raise its limits"));
+      Add(Problem("alarms", "the broker accepts no publishes (connection.blocked)",
+                  "free memory or disk space on its node, or raise its limits"));
     }
+    return std::move(findings_);
   }
 
  private:
+  void Add(Finding finding) {
+    findings_.push_back(std::move(finding));
+    tell_(findings_.back());
+  }
+  void Add(Findings findings) {
+    for (Finding& finding : findings) Add(std::move(finding));
+  }
+
   std::string Path(const std::string& kind, const std::string& name = "") const {
     return VhostPath(kind, worker_.place.connection.vhost, name);
   }
@@ -146,7 +202,7 @@ class Examination {
   std::optional<Json> GetFor(const std::string& check, const std::string& path) {
     auto json = Get(path);
     if (json.ok()) return *std::move(json);
-    report_.Add(SkippedBy(check, json.status()));
+    Add(SkippedBy(check, json.status()));
     return std::nullopt;
   }
 
@@ -161,12 +217,12 @@ class Examination {
   void CheckConnection(const absl::Status& open) {
     const amqp::ConnectionOptions& connection = worker_.place.connection;
     if (!open.ok()) {
-      report_.Add(ProblemOf("connection", open, ConnectionRemedy(open)));
+      Add(ProblemOf("connection", open, ConnectionRemedy(open)));
       return;
     }
-    report_.Add(Ok("connection", amqp::Describe(connection)));
-    report_.Add(CheckVersion(session_.server_version(), worker_.delay_queues().queue_type));
-    report_.Add(CheckTls(connection));
+    Add(Ok("connection", amqp::Describe(connection)));
+    Add(CheckVersion(session_.server_version(), worker_.delay_queues().queue_type));
+    Add(CheckTls(connection));
   }
 
   // Also requests the policies, and the user's permissions, which a remedy must keep.
@@ -177,10 +233,10 @@ class Examination {
       // This is only a warning, because workers do not need the management API.
       Finding finding = SkippedBy("management", overview.status());
       finding.result = Finding::Result::kWarning;
-      report_.Add(std::move(finding));
+      Add(std::move(finding));
       return;
     }
-    report_.Add(Ok("management", Describe(api_->url())));
+    Add(Ok("management", Describe(api_->url())));
     clock_ = overview->clock;
     for (auto [list, kind] : {std::pair(&facts_.policies.user, "policies"),
                               std::pair(&facts_.policies.of_operator, "operator-policies")}) {
@@ -217,20 +273,20 @@ class Examination {
   void CheckWorkQueueAndExchange() {
     const Findings queue = FindWorkQueue();
     has_work_queue_ = queue.front().result != Finding::Result::kProblem;
-    report_.Add(queue);
+    Add(queue);
     if (has_management_) {
-      report_.Add(CheckWorkQueue(facts_));
+      Add(CheckWorkQueue(facts_));
     } else if (worker_.consumer.retry.on_limit == OnLimit::kReject) {
-      report_.Add(CheckRejectionUnseen());
+      Add(CheckRejectionUnseen());
     }
     if (worker_.consumer.work_exchange.empty()) return;
     const std::string exchange = InQuotes(worker_.consumer.work_exchange);
     const absl::Status there = session_.CheckExchange(worker_.consumer.work_exchange);
-    report_.Add(there.ok() ? Ok("work exchange", exchange + " exists")
-                           : Absence("work exchange", there, "exchange " + exchange,
-                                     "declare it, or correct --work-exchange; until then retries "
-                                     "that come due are dropped"));
-    if (has_management_) report_.Add(CheckWorkExchange(facts_));
+    Add(there.ok() ? Ok("work exchange", exchange + " exists")
+                   : Absence("work exchange", there, "exchange " + exchange,
+                             "declare it, or correct --work-exchange; until then retries "
+                             "that come due are dropped"));
+    if (has_management_) Add(CheckWorkExchange(facts_));
   }
 
   Findings FindWorkQueue() {
@@ -262,8 +318,8 @@ class Examination {
 
   void CheckParked() {
     if (worker_.consumer.parked_queue.empty()) return;
-    report_.Add(FindParkedQueue());
-    if (has_management_) report_.Add(CheckParkedQueue(facts_));
+    Add(FindParkedQueue());
+    if (has_management_) Add(CheckParkedQueue(facts_));
   }
 
   Finding FindParkedQueue() {
@@ -371,18 +427,18 @@ class Examination {
           if (name && !IsThrowAway(*name)) queues.push_back(queue);
         });
     if (visited.ok()) {
-      report_.Add(CheckDelayQueues(queues, worker_));
+      Add(CheckDelayQueues(queues, worker_));
     } else {
-      report_.Add(SkippedBy("delay queues", visited));
+      Add(SkippedBy("delay queues", visited));
     }
     // Without the plugin or the permission there are no shovels to check.
     const auto shovels = Get("/parameters/shovel/" + PercentEncoded(vhost));
-    if (shovels.ok()) report_.Add(CheckShovels(*shovels, worker_));
+    if (shovels.ok()) Add(CheckShovels(*shovels, worker_));
     CheckLimitsOfBroker(static_cast<std::int64_t>(queues.size()));
     if (policies_read_.ok()) {
       CheckPoliciesOfDelays(std::move(queues));
     } else {
-      report_.Add(SkippedBy("policies", policies_read_));
+      Add(SkippedBy("policies", policies_read_));
     }
   }
 
@@ -398,15 +454,15 @@ class Examination {
         kCheck,
         "/connections?columns=vhost,user,channels,protocol,client_properties.connection_name");
     if (!queues || !connections) return;
-    report_.Add(CheckAmqp10(*connections, worker_));
+    Add(CheckAmqp10(*connections, worker_));
     const Findings findings = CheckLimits({.of_vhost = *of_vhost,
                                            .of_user = *of_user,
                                            .connections = *connections,
                                            .queues = IntegerOf(*queues, "total_count").value_or(0),
                                            .own_queues = delay_queues},
                                           worker_);
-    report_.Add(findings);
-    if (findings.empty()) report_.Add(Ok(kCheck, "there is room for a worker"));
+    Add(findings);
+    if (findings.empty()) Add(Ok(kCheck, "there is room for a worker"));
   }
 
   // Asks the broker which policies apply to a temporary delay queue, if one of them could be
@@ -433,22 +489,22 @@ class Examination {
     if (may_federate && !queues.empty()) {
       const std::string name = TextOf(queues.front(), "name").value_or("");
       exchange = Get(Path("exchanges", name)).value_or(nullptr);
-      report_.Add(CheckFederation(queues.front(), exchange, policies, worker_));
+      Add(CheckFederation(queues.front(), exchange, policies, worker_));
     }
-    report_.Add(is_dropped ? PolicyThatDropsQueues(policies, worker_)
-                           : CheckPolicies(policies, queues, worker_));
+    Add(is_dropped ? PolicyThatDropsQueues(policies, worker_)
+                   : CheckPolicies(policies, queues, worker_));
   }
 
   void CheckServer() {
     const auto health = api_->GetHealth("/health/checks/alarms");
-    report_.Add(health.ok() ? CheckAlarms(*health) : SkippedBy("alarms", health.status()));
+    Add(health.ok() ? CheckAlarms(*health) : SkippedBy("alarms", health.status()));
     if (worker_.place.connection.tls) {
       const auto certificates = api_->GetHealth("/health/checks/certificate-expiration/1/months");
-      if (certificates.ok()) report_.Add(CheckCertificates(*certificates));
+      if (certificates.ok()) Add(CheckCertificates(*certificates));
     }
-    report_.Add(CheckClock(clock_, worker_.delay_queues()));
+    Add(CheckClock(clock_, worker_.delay_queues()));
     if (const auto vhosts = GetFor("default queue type", "/vhosts")) {
-      report_.Add(CheckDefaultQueueType(*vhosts, worker_.place.connection.vhost));
+      Add(CheckDefaultQueueType(*vhosts, worker_.place.connection.vhost));
     }
   }
 
@@ -501,18 +557,18 @@ class Examination {
     const std::string reason = Printable(std::string(status.message()));
     if (session_.blocked()) {
       if (!std::exchange(is_alarm_reported_, true)) {
-        report_.Add(Skipped(kCheck, "cannot " + right + " during an alarm of the broker",
-                            "run retryq doctor again when the alarm is over"));
+        Add(Skipped(kCheck, "cannot " + right + " during an alarm of the broker",
+                    "run retryq doctor again when the alarm is over"));
       }
     } else if (absl::IsResourceExhausted(status)) {
-      report_.Add(LimitReached(status));
+      Add(LimitReached(status));
     } else {
       const bool refused = absl::IsPermissionDenied(status);
       const std::string finding = refused
                                       ? absl::StrCat("no permission to ", right, " (", reason, ")")
                                       : absl::StrCat("cannot ", right, ": ", reason);
-      report_.Add(ProblemOf(kCheck, absl::Status(status.code(), finding),
-                            refused ? GrantCommand(worker_, granted_) : ""));
+      Add(ProblemOf(kCheck, absl::Status(status.code(), finding),
+                    refused ? GrantCommand(worker_, granted_) : ""));
     }
     return false;
   }
@@ -548,14 +604,15 @@ class Examination {
       HasRight("publish to delay queues", session_.MayPublish(probe.exchange().name, "nowhere"));
     }
     if (!has_all_rights_) return;
-    report_.Add(Ok("permissions",
-                   worker_.delay_queues().declare
-                       ? "the user has all permissions that a worker needs"
-                       : "the user has all permissions that can be tested with --no-declare"));
+    Add(Ok("permissions",
+           worker_.delay_queues().declare
+               ? "the user has all permissions that a worker needs"
+               : "the user has all permissions that can be tested with --no-declare"));
   }
 
   const WorkOptions& worker_;
-  Report& report_;
+  const std::function<void(const Finding&)> tell_;
+  Findings findings_;
   EventLoop loop_;
   BrokerSession session_;
   std::optional<ManagementApi> api_;  // set after the attempt to open the session
@@ -596,74 +653,22 @@ int Doctor(const WorkOptions& worker) {
   const auto write = [&written](const std::string& text) {
     if (written.ok()) written = WriteResult(text);
   };
-  Report report([&](const Finding& finding) {
-    if (!worker.json) write(TextOf(finding));
-  });
-  Examination(worker, report).Run();
-  write(worker.json ? report.Json() : "\n" + report.Summary());
-  if (written.ok()) return report.exit_code();
+  const auto tell = [&](const Finding& finding) {
+    if (!worker.json) write(FindingText(finding));
+  };
+  const Findings findings = Examination(worker, tell).Run();
+  write(worker.json ? ReportJson(findings) : "\n" + SummaryOf(findings));
+  if (written.ok()) {
+    if (CountFindings(findings, Finding::Result::kProblem) == 0) return EX_OK;
+    const bool refused = std::any_of(findings.begin(), findings.end(),
+                                     [](const Finding& finding) { return finding.refused; });
+    return refused ? EX_NOPERM : EX_UNAVAILABLE;
+  }
   WriteErrors(absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
   return EX_IOERR;
 }
 
-Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy) {
-  std::string text(error.message());
-  if (const std::size_t semicolon = text.find("; ");
-      remedy.empty() && semicolon != std::string::npos) {
-    remedy = text.substr(semicolon + 2);
-    text.erase(semicolon);
-  }
-  Finding problem = Problem(std::move(check), std::move(text), std::move(remedy));
-  problem.refused = absl::IsPermissionDenied(error) || absl::IsUnauthenticated(error);
-  return problem;
-}
-
-void Report::Add(Finding finding) {
-  findings_.push_back(std::move(finding));
-  tell_(findings_.back());
-}
-
-void Report::Add(Findings findings) {
-  for (Finding& finding : findings) Add(std::move(finding));
-}
-
-std::size_t Report::Count(Finding::Result result) const {
-  return static_cast<std::size_t>(
-      std::count_if(findings_.begin(), findings_.end(),
-                    [result](const Finding& finding) { return finding.result == result; }));
-}
-
-int Report::exit_code() const {
-  if (Count(Finding::Result::kProblem) == 0) return EX_OK;
-  const bool refused = std::any_of(findings_.begin(), findings_.end(),
-                                   [](const Finding& finding) { return finding.refused; });
-  return refused ? EX_NOPERM : EX_UNAVAILABLE;
-}
-
-std::string Report::Summary() const {
-  const auto counted = [this](Finding::Result result, const char* plural) {
-    const std::size_t count = Count(result);
-    return absl::StrCat(count, " ", NameOf(result), count == 1 ? "" : plural);
-  };
-  return absl::StrCat(
-      counted(Finding::Result::kProblem, "s"), ", ", counted(Finding::Result::kWarning, "s"), ", ",
-      counted(Finding::Result::kOk, ""), ", ", counted(Finding::Result::kSkipped, ""), "\n");
-}
-
-std::string Report::Json() const {
-  using OrderedJson = nlohmann::ordered_json;
-  OrderedJson checks = OrderedJson::array();
-  for (const Finding& finding : findings_) {
-    checks.push_back({{"check", finding.check},
-                      {"result", NameOf(finding.result)},
-                      {"finding", finding.finding},
-                      {"remedy", finding.remedy}});
-  }
-  const OrderedJson all = {{"checks", std::move(checks)}};
-  return JsonLine(all).append("\n");
-}
-
-std::string TextOf(const Finding& finding) {
+std::string FindingText(const Finding& finding) {
   std::string text = absl::StrFormat("%-8s  %-18s  %s\n", NameOf(finding.result), finding.check,
                                      EscapedText(finding.finding));
   if (!finding.remedy.empty()) {

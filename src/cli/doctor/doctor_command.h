@@ -50,38 +50,9 @@ inline Finding Problem(std::string check, std::string finding, std::string remed
 inline Finding Skipped(std::string check, std::string finding, std::string remedy = "") {
   return {std::move(check), Finding::Result::kSkipped, std::move(finding), std::move(remedy)};
 }
-// A problem from an error. Without `remedy`, the text after the first "; " of the error is the
-// remedy.
-Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy = "");
-
-// All findings, in the order of the checks.
-class Report {
- public:
-  // `tell` receives each finding at once.
-  explicit Report(std::function<void(const Finding&)> tell) : tell_(std::move(tell)) {}
-
-  void Add(Finding finding);
-  void Add(Findings findings);
-
-  // The exit code, by sysexits.h: 0 without a problem, 77 if a permission or a password is one,
-  // otherwise 69.
-  int exit_code() const;
-
-  // "1 problem, 2 warnings, 11 ok, 1 skipped", and a line break.
-  std::string Summary() const;
-
-  // One JSON object, in one line: {"checks":[{"check","result","finding","remedy"},…]}.
-  std::string Json() const;
-
- private:
-  std::size_t Count(Finding::Result result) const;
-
-  std::function<void(const Finding&)> tell_;
-  Findings findings_;
-};
 
 // A finding as text: one line, and another line for the remedy, if any.
-std::string TextOf(const Finding& finding);
+std::string FindingText(const Finding& finding);
 
 Parsed<WorkOptions> ParseDoctor(const Arguments& arguments);
 

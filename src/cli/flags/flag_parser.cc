@@ -267,8 +267,6 @@ FlagParser::FlagParser(const HelpText& help) : impl_(std::make_unique<Impl>(help
   impl_->app.allow_extras();
 }
 
-FlagParser::FlagParser(FlagParser&&) noexcept = default;
-FlagParser& FlagParser::operator=(FlagParser&&) noexcept = default;
 FlagParser::~FlagParser() = default;
 
 void FlagParser::Group(const std::string& name) { impl_->group = name; }

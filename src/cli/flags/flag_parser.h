@@ -127,8 +127,8 @@ struct HelpText {
 class FlagParser {
  public:
   explicit FlagParser(const HelpText& help);
-  FlagParser(FlagParser&&) noexcept;
-  FlagParser& operator=(FlagParser&&) noexcept;
+  FlagParser(const FlagParser&) = delete;
+  FlagParser& operator=(const FlagParser&) = delete;
   ~FlagParser();
 
   // Begins a group of flags in the help.

@@ -142,7 +142,8 @@ struct ShownBody {
 };
 
 absl::StatusOr<ShownBody> ShowBody(std::string_view body, BodyFormat format, std::size_t max) {
-  const bool is_json = format != BodyFormat::kHex && format != BodyFormat::kText && IsJson(body);
+  const bool is_json =
+      format != BodyFormat::kHex && format != BodyFormat::kText && nlohmann::json::accept(body);
   if (format == BodyFormat::kJson && !is_json) {
     return absl::InvalidArgumentError(
         "--body json: the body is not JSON; use text, hex or raw, or omit --body");
@@ -415,8 +416,6 @@ bool FitsSendLine(const amqp::Message& message) {
 std::string VisibleHeaders(const amqp::Message& message) {
   return HeadersJson(Headers(message.properties.headers.value_or(amqp::TableView())), kMostHeaders);
 }
-
-bool IsJson(std::string_view text) { return nlohmann::json::accept(text); }
 
 std::string LayOutJson(std::string_view json) {
   std::string lines;

@@ -94,9 +94,6 @@ bool FitsSendLine(const amqp::Message& message);
 // the broker.
 std::string VisibleHeaders(const amqp::Message& message);
 
-// Returns whether `text` is one JSON value, of any depth.
-bool IsJson(std::string_view text);
-
 // Formats a JSON value on several indented lines. Tokens stay unchanged, so numbers keep all digits
 // and keys their order.
 std::string LayOutJson(std::string_view json);

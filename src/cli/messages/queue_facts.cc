@@ -80,6 +80,20 @@ bool IsDelayQueue(const Json& queue) {
 
 constexpr std::int64_t kUnlimited = -1;
 
+// The default from RabbitMQ 4 on. Earlier versions have no default limit.
+constexpr std::int64_t kDefaultDeliveryLimit = 20;
+
+// The delivery limit of a quorum queue, from its argument and its policy in the management API's
+// reply; -1: unlimited. `otherwise` is the result if neither sets one. Returns nullopt if the limit
+// is not known yet, for example right after the queue was declared.
+std::optional<std::int64_t> DeliveryLimitOf(const Json& queue, std::int64_t otherwise) {
+  // Set from RabbitMQ 4.0 on, once there are statistics.
+  if (const auto limit = IntegerOf(queue, "delivery_limit")) return limit;
+  if (FieldOf(queue, "effective_policy_definition").is_null()) return std::nullopt;
+  const std::optional<QueueSetting> limit = QueueSettingOf(queue, "delivery-limit");
+  return limit && limit->value.is_number_integer() ? limit->value.get<std::int64_t>() : otherwise;
+}
+
 absl::Status WithRights(const absl::Status& refusal, const std::string& right) {
   return absl::IsPermissionDenied(refusal)
              ? WithRemedy(refusal, "give the user the right to " + right)
@@ -120,14 +134,6 @@ absl::Status EnsureParked(ManagementApi& api, BrokerSession& session,
 }
 
 }  // namespace
-
-std::optional<std::int64_t> DeliveryLimitOf(const Json& queue, std::int64_t otherwise) {
-  // Set from RabbitMQ 4.0 on, once there are statistics.
-  if (const auto limit = IntegerOf(queue, "delivery_limit")) return limit;
-  if (FieldOf(queue, "effective_policy_definition").is_null()) return std::nullopt;
-  const std::optional<QueueSetting> limit = QueueSettingOf(queue, "delivery-limit");
-  return limit && limit->value.is_number_integer() ? limit->value.get<std::int64_t>() : otherwise;
-}
 
 absl::StatusOr<std::optional<std::int64_t>> MoveAt(const Json& queue, const std::string& name) {
   const std::optional<std::string> type = TextOf(queue, "type");

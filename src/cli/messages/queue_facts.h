@@ -18,14 +18,6 @@ namespace retryq::cli {
 
 struct MessagesOptions;
 
-// The delivery limit of a quorum queue, from its argument and its policy in the management API's
-// reply; -1: unlimited. `otherwise` is the result if neither sets one. Returns nullopt if the limit
-// is not known yet, for example right after the queue was declared.
-std::optional<std::int64_t> DeliveryLimitOf(const nlohmann::json& queue, std::int64_t otherwise);
-
-// The default from RabbitMQ 4 on. Earlier versions have no default limit.
-inline constexpr std::int64_t kDefaultDeliveryLimit = 20;
-
 // A quorum queue drops a message that was requeued more often than its delivery limit. So a reader
 // that leaves messages in the queue moves those that were requeued `MoveAt` times to the end. That
 // is half of the limit, so that a few further requeues do no harm. nullopt if messages are never

@@ -8,10 +8,6 @@ namespace retryq::cli::queue_rules_test {
 using Json = nlohmann::json;
 using Kind = KeptQueue::Kind;
 
-constexpr char kWithoutPolicy[] =
-    "rabbitmqctl set_policy -p 'shop' --priority 3 --apply-to 'queues' 'limits' "
-    "'^(?!(?:or[.]ders$|retry[.])).*(?:^or)' '";
-
 // "problem: finding" of each.
 std::vector<std::string> Lines(const Findings& findings) {
   std::vector<std::string> lines;
@@ -58,12 +54,6 @@ class QueueRules : public ::testing::Test {
     return Queue(
         {{"policy", "limits"}, {"effective_policy_definition", definition}, {"type", type}});
   }
-  Json UnderOperator(const Json& definition) {
-    policies_.of_operator = Json::array(
-        {{{"name", "all"}, {"pattern", ".*"}, {"apply-to", "queues"}, {"definition", definition}}});
-    return Queue({{"operator_policy", "all"}, {"effective_policy_definition", definition}});
-  }
-
   Findings Check(const Json& queue, Kind kind = Kind::kWork) {
     options_.consumer.parked_queue = kind == Kind::kParked ? "or.ders" : "";
     return CheckKeptQueue({kind, queue, policies_, options_});
@@ -83,19 +73,8 @@ TEST_F(QueueRules, AcceptAnyJson) {
   }
 }
 
-TEST_F(QueueRules, RemoveASettingFromThePolicyOnlyForTheQueuesOfTheWorker) {
-  for (const Json& definition :
-       {Json({{"message-ttl", 1}}), Json({{"expires", 1}}), Json({{"max-length", 1}}),
-        Json({{"max-length-bytes", 1}, {"overflow", "drop-head"}})}) {
-    const Findings findings = Check(Under(definition));
-    ASSERT_EQ(findings.size(), 1U) << definition;
-    EXPECT_THAT(Lines(findings)[0], StartsWith("problem: policy 'limits' sets "));
-    EXPECT_EQ(findings[0].remedy, kWithoutPolicy + definition.dump() + "'");
-    EXPECT_THAT(Check(UnderOperator(definition))[0].remedy,
-                StartsWith("rabbitmqctl set_operator_policy -p 'shop'"));
-  }
-  // A policy without a known definition.
-  policies_ = {};
+// CommandDoctorPolicies tests the commands.
+TEST_F(QueueRules, ExplainHowToRemoveASettingOfAPolicyThatIsNotKnown) {
   EXPECT_EQ(Check(Queue({{"effective_policy_definition", {{"expires", 1}}}}))[0].remedy,
             "remove expires from a policy, or exclude '^or[.]ders$' from its pattern");
 }
@@ -114,7 +93,9 @@ TEST_F(QueueRules, NeedADeliveryLimitAboveTheRedeliveriesOfAWorker) {
   // If one of the two sets no limit, the limit of the other applies.
   Json queue = Under({{"delivery-limit", 5}}, "quorum");
   queue["arguments"] = {{"x-delivery-limit", -1}};
-  EXPECT_EQ(Check(queue)[0].remedy, kWithoutPolicy + std::string("{\"delivery-limit\":5}'"));
+  EXPECT_EQ(Check(queue)[0].remedy,
+            "rabbitmqctl set_policy -p 'shop' --priority 3 --apply-to 'queues' 'limits' "
+            "'^(?!(?:or[.]ders$|retry[.])).*(?:^or)' '{\"delivery-limit\":5}'");
 }
 
 // Bindings of an exchange: a queue and a key each; "->x" is another exchange.

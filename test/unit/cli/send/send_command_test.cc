@@ -35,15 +35,4 @@ TEST(SendFlags, SetTimes) {
   EXPECT_LE(*timestamp, absl::Now());
 }
 
-TEST(SendFlags, DeclareTheQueueOrReadLines) {
-  EXPECT_FALSE(Parse({"--queue", "orders", "b"}).declare);
-  EXPECT_FALSE(Parse({"--queue", "orders", "b"}).lines);
-  const SendOptions options = Parse({"--lines", "--in-flight", "7", "--queue", "orders",
-                                     "--declare", "--declare-type", "quorum"});
-  EXPECT_EQ(options.declare.value().name, "orders");
-  EXPECT_EQ(options.declare->type, QueueType::kQuorum);
-  EXPECT_EQ(options.lines, 7U);
-  EXPECT_EQ(Parse({"--lines"}).lines, 2000U);
-}
-
 }  // namespace retryq::cli::send_command_test
