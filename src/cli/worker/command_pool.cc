@@ -142,11 +142,9 @@ std::optional<std::string> WhyNotRun(const ProcessEnd& end) {
   return DescribeEnd(end);
 }
 
-CommandPool::CommandPool(EventLoop& loop, Options options, Availability::OnState on_state)
-    : loop_(loop),
-      options_(std::move(options)),
-      availability_(std::move(on_state)),
-      pauses_(options_.first_pause, options_.longest_pause) {}
+CommandPool::CommandPool(EventLoop& loop, CommandOptions command, std::size_t jobs,
+                         Availability::OnState on_state)
+    : loop_(loop), command_(std::move(command)), jobs_(jobs), availability_(std::move(on_state)) {}
 
 CommandPool::~CommandPool() { StopNow(); }
 
@@ -182,7 +180,7 @@ void CommandPool::Feed() {
 bool CommandPool::HasRoom() const {
   switch (availability_.state()) {
     case Availability::State::kWorks:
-      return running_.size() < options_.jobs;
+      return running_.size() < jobs_;
     case Availability::State::kTried:
       return running_.empty();
     case Availability::State::kFails:
@@ -199,12 +197,12 @@ void CommandPool::StartRun(Job job) {
                          OnEnded(run, end);
                        }});
   const Delivery& delivery = run->job.delivery;
-  const int error = StartCommand(options_.command,
+  const int error = StartCommand(command_,
                                  {.delivery = delivery,
                                   .id = delivery.id(),
                                   .failures = delivery.attempt(),
                                   .last_error = delivery.last_error(),
-                                  .max_attempts = options_.command.max_attempts},
+                                  .max_attempts = command_.max_attempts},
                                  &*run->process);
   if (error != 0) OnEnded(run, {.start_error = error});
 }

@@ -263,15 +263,9 @@ struct CommandOptions {
 // the message waits behind the others, and after a pause, which grows, one message is tried.
 class CommandPool final : public JobPool {
  public:
-  struct Options {
-    CommandOptions command;
-    std::size_t jobs = 1;  // commands at a time
-    absl::Duration first_pause = absl::Seconds(1);
-    absl::Duration longest_pause = absl::Seconds(10);
-  };
-
   // `loop` must outlive it.
-  CommandPool(EventLoop& loop, Options options, Availability::OnState on_state);
+  CommandPool(EventLoop& loop, CommandOptions command, std::size_t jobs,
+              Availability::OnState on_state);
   // Stops the commands and waits until they have ended.
   ~CommandPool() override;
 
@@ -300,9 +294,10 @@ class CommandPool final : public JobPool {
   void Pause(const std::string& why);
 
   EventLoop& loop_;
-  const Options options_;
+  const CommandOptions command_;
+  const std::size_t jobs_;  // commands at a time
   Availability availability_;
-  Pauses pauses_;
+  Pauses pauses_{absl::Seconds(1), absl::Seconds(10)};
   std::unique_ptr<Timer> try_again_;
   WaitingJobs waiting_;
   std::list<Run> running_;

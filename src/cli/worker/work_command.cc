@@ -242,11 +242,8 @@ class Worker : private Observer {
   }
 
   void MakeCommandPool() {
-    pool_ = std::make_unique<CommandPool>(
-        loop_,
-        CommandPool::Options{.command = CommandFor(options_.command),
-                             .jobs = static_cast<std::size_t>(options_.jobs)},
-        StateCallback());
+    pool_ = std::make_unique<CommandPool>(loop_, CommandFor(options_.command),
+                                          static_cast<std::size_t>(options_.jobs), StateCallback());
   }
 
   void MakeLinesPool() {

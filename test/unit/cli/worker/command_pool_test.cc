@@ -169,7 +169,7 @@ class CommandPoolTest : public CommandTest {
   CommandPoolTest() {
     const std::string script =
         "echo started; until test -e '" + directory_.File("go") + "'; do sleep 0.01; done";
-    pool_.emplace(loop_, CommandPool::Options{.command = Command({"sh", "-c", script}), .jobs = 1},
+    pool_.emplace(loop_, Command({"sh", "-c", script}), /*jobs=*/1,
                   [](Availability::State, const std::string&) {});
   }
 
