@@ -193,7 +193,8 @@ class Examination {
   }
 
   std::string Path(const std::string& kind, const std::string& name = "") const {
-    return VhostPath(kind, worker_.place.connection.vhost, name);
+    const std::string& vhost = worker_.place.connection.vhost;
+    return name.empty() ? UrlPath({kind, vhost}) : UrlPath({kind, vhost, name});
   }
 
   absl::StatusOr<Json> Get(const std::string& path) { return JsonAt(facts_.get, path); }

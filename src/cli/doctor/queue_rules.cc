@@ -336,7 +336,7 @@ Findings RejectedReturn(const WorkOptions& worker) {
 Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key) {
   const WorkOptions& worker = facts.worker;
   if (!key.empty() && key != worker.consumer.queue) {
-    const auto target = facts.get(VhostPath("queues", VhostOf(worker), key));
+    const auto target = facts.get(UrlPath({"queues", VhostOf(worker), key}));
     if (!absl::IsNotFound(target.status())) return {};
     return {
         DeadLettersLost("its dead letters go to queue " + InQuotes(key) + ", which does not exist",
@@ -360,7 +360,7 @@ Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
   }
   const std::string exchange = setting->value.get<std::string>();
   if (exchange.empty()) return CheckDefaultDeadLetters(facts, key);
-  const std::string path = VhostPath("exchanges", VhostOf(worker), exchange);
+  const std::string path = UrlPath({"exchanges", VhostOf(worker), exchange});
   const std::string name = "its dead-letter exchange " + InQuotes(exchange);
   const auto there = JsonAt(facts.get, path);
   if (absl::IsNotFound(there.status())) {
@@ -500,7 +500,7 @@ Findings CheckParkedQueue(const QueueFacts& facts) {
 Findings CheckWorkExchange(const QueueFacts& facts) {
   const std::string& name = facts.worker.consumer.work_exchange;
   if (name.empty()) return {};
-  const std::string path = VhostPath("exchanges", VhostOf(facts.worker), name);
+  const std::string path = UrlPath({"exchanges", VhostOf(facts.worker), name});
   const absl::StatusOr<Json> exchange = JsonAt(facts.get, path);
   if (!exchange.ok()) return {};
   Findings findings = CheckExchangeType(*exchange);
@@ -520,12 +520,12 @@ absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
                                               const WorkOptions& worker) {
   const std::string& vhost = VhostOf(worker);
   const auto queue = [&](const std::string& name) {
-    return JsonAt(get, VhostPath("queues", vhost, name));
+    return JsonAt(get, UrlPath({"queues", vhost, name}));
   };
   const absl::StatusOr<Json> first = queue(worker.consumer.queue);
   if (!first.ok() && !absl::IsNotFound(first.status())) return first.status();
   const auto policies = [&](const char* kind) {
-    return JsonAt(get, VhostPath(kind, vhost)).value_or(nullptr);
+    return JsonAt(get, UrlPath({kind, vhost})).value_or(nullptr);
   };
   const QueueFacts facts = {.worker = worker,
                             .get = get,

@@ -442,26 +442,19 @@ std::string WithoutCaseAndDot(std::string host) {
   return host;
 }
 
-std::string NumericOf(const addrinfo& info) {
-  std::array<char, NI_MAXHOST> text = {};
-  if (getnameinfo(info.ai_addr, info.ai_addrlen, text.data(), text.size(), nullptr, 0,
-                  NI_NUMERICHOST) != 0) {
-    return "";
-  }
-  return text.data();
-}
-
 // The numeric addresses of a host; empty if it cannot be resolved.
 std::vector<std::string> AddressesOf(const std::string& host) {
   addrinfo hints = {};
-  hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, freeaddrinfo);
   std::vector<std::string> addresses;
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
-    const std::string address = NumericOf(*info);
+    std::array<char, NI_MAXHOST> text = {};
+    getnameinfo(info->ai_addr, info->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                NI_NUMERICHOST);
+    const std::string address = text.data();
     const bool is_loopback = address == "::1" || address.starts_with("127.");
     addresses.push_back(is_loopback ? kLoopback : address);
   }

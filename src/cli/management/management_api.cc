@@ -175,10 +175,6 @@ absl::Status ManagementApi::Refusal(const HttpReply& reply, const std::string& p
   }
 }
 
-std::string VhostPath(std::string_view kind, const std::string& vhost, const std::string& name) {
-  return name.empty() ? UrlPath({kind, vhost}) : UrlPath({kind, vhost, name});
-}
-
 namespace {
 
 constexpr int kPageSize = 100;   // the statistics make each queue large

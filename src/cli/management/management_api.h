@@ -83,10 +83,6 @@ class ManagementApi {
   HttpClient http_;
 };
 
-// "/KIND/VHOST/NAME", or "/KIND/VHOST" without a name.
-std::string VhostPath(std::string_view kind, const std::string& vhost,
-                      const std::string& name = "");
-
 // Requests all queues of the vhost whose names begin with `beginning`, page by page, with their
 // statistics. Calls `visit` for each queue with its data, which may have any content, and the time
 // of the data. Returns the errors of ManagementApi::Get.

@@ -103,7 +103,7 @@ absl::Status WithRights(const absl::Status& refusal, const std::string& right) {
 // Returns an existing queue as the management API shows it.
 absl::StatusOr<std::optional<Json>> FindQueue(ManagementApi& api, const std::string& vhost,
                                               const std::string& name) {
-  auto answer = api.Get(VhostPath("queues", vhost, name));
+  auto answer = api.Get(UrlPath({"queues", vhost, name}));
   if (absl::IsNotFound(answer.status())) return std::nullopt;
   if (!answer.ok()) return answer.status();
   return std::move(answer->json);
@@ -181,7 +181,7 @@ absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const s
   ManagementApi api(loop, place.management, {.timeout = kLongestReply});
   const absl::Time end = absl::Now() + kUntilStatistics;
   for (;;) {
-    const auto answer = api.Get(VhostPath("queues", place.connection.vhost, queue));
+    const auto answer = api.Get(UrlPath({"queues", place.connection.vhost, queue}));
     // The API of another broker does not know the queue.
     if (!answer.ok()) {
       if (absl::Status classic = CheckIsClassic(loop, place.connection, queue, answer.status());
@@ -218,7 +218,7 @@ absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue) {
   bool is_old = session.Open().ok();
   while (is_old && absl::Now() < begin + kUntilNewFigures) {
     const auto now = session.DeclareQueue({.name = queue, .passive = true});
-    const auto answer = api.Get(VhostPath("queues", place.connection.vhost, queue));
+    const auto answer = api.Get(UrlPath({"queues", place.connection.vhost, queue}));
     if (!now.ok() || !answer.ok()) break;
     const std::int64_t consumers = now->consumer_count;
     is_old = IntegerOf(answer->json, "consumers").value_or(-1) != consumers;

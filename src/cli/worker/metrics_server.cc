@@ -9,14 +9,15 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <map>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "retryq/amqp/connection_options.h"
 
 namespace retryq::cli {
 namespace {
@@ -27,12 +28,11 @@ constexpr int kBacklog = 128;
 constexpr char kAllAddresses[] = "::";
 constexpr char kAllOfIpv4[] = "0.0.0.0";
 
-std::string HostInUrl(const std::string& host) {
-  if (host.empty()) return kAllOfIpv4;
-  return host.find(':') == std::string::npos ? host : absl::StrCat("[", host, "]");
+// "127.0.0.1:9101"
+std::string Describe(const MetricsAddress& address, int port) {
+  return amqp::Describe({.host = address.host.empty() ? kAllOfIpv4 : address.host,
+                         .port = static_cast<std::uint16_t>(port)});
 }
-
-std::string ErrorName(int error) { return std::generic_category().message(error); }
 
 // Listens on the first address of the host that can be used.
 absl::StatusOr<evconnlistener*> ListenOn(event_base* base, const MetricsAddress& address) {
@@ -55,7 +55,7 @@ absl::StatusOr<evconnlistener*> ListenOn(event_base* base, const MetricsAddress&
     }
     if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL) break;
   }
-  return absl::InvalidArgumentError(ErrorName(errno));
+  return absl::InvalidArgumentError(std::strerror(errno));
 }
 
 int PortOf(int socket) {
@@ -106,13 +106,13 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Listen(event_base*
                                                                      Pages pages) {
   const absl::StatusOr<evconnlistener*> listener = ListenOn(base, address);
   if (!listener.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ", HostInUrl(address.host),
-                                                   ":", address.port, ": ",
+    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ",
+                                                   Describe(address, address.port), ": ",
                                                    std::string(listener.status().message())));
   }
   std::unique_ptr<MetricsServer> server(new MetricsServer(base, timers, clock, std::move(pages)));
-  server->url_ = absl::StrCat("http://", HostInUrl(address.host), ":",
-                              PortOf(evconnlistener_get_fd(*listener)));
+  server->url_ =
+      absl::StrCat("http://", Describe(address, PortOf(evconnlistener_get_fd(*listener))));
   server->listener_ = *listener;
   evhttp_bind_listener(server->http_.get(), server->listener_);
   evconnlistener_set_error_cb(server->listener_, [](evconnlistener*, void* http) {
@@ -176,7 +176,7 @@ void MetricsServer::OnAcceptError(int error) {
   if (now < report_from_) return;
   report_from_ = now + kReportEvery;
   pages_.cannot_accept(absl::StrCat(
-      "no connection can be accepted: ", ErrorName(error),
+      "no connection can be accepted: ", std::strerror(error),
       error == EMFILE ? "; remedy: raise the limit of open files (ulimit -n, LimitNOFILE=)" : ""));
 }
 
