@@ -37,12 +37,11 @@ void SayGoodbye(EventLoop& loop, amqp::Connection& connection);
 // Closes the connections of the client on this loop.
 void SayGoodbye(EventLoop& loop);
 
-// Disables the default actions of SIGINT, SIGTERM and SIGHUP during its lifetime, so that a signal
-// after EventLoop::RunUntilSignal does not kill the process while it shuts down.
+// Disables the default actions of SIGINT, SIGTERM and SIGHUP during its lifetime, so that no signal
+// kills the process while it shuts down.
 class HeldSignals {
  public:
-  // kIgnored: the signals have no effect, so that the process exits with the exit code of the
-  // completed work.
+  // kIgnored: the process exits with the exit code of the completed work.
   enum class Afterwards { kAsBefore, kIgnored };
 
   // `loop` must outlive it.
@@ -67,10 +66,9 @@ inline amqp::ConnectionOptions Named(amqp::ConnectionOptions options, std::strin
 // Limits an attempt to connect to this time, over all its steps.
 amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience);
 
-// Sends AMQP requests to a broker one after the other, and waits up to `patience` for each reply.
-// Each request has its own channel, because a refusal closes the channel. Statuses are those of
-// amqp::Channel, or kDeadlineExceeded without a reply. After kDeadlineExceeded no request is sent
-// any more.
+// Sends AMQP requests to a broker one after the other, each on its own channel, because a refusal
+// closes the channel, and waits up to `patience` for each reply. Statuses are those of
+// amqp::Channel, or kDeadlineExceeded without a reply, after which no request is sent any more.
 class BrokerSession final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` must outlive it.
@@ -93,7 +91,7 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   // Check a permission without using it. Return kPermissionDenied, kNotFound or ok.
   //
   // MayConfigure, for a queue that does not exist: declares it with an argument that every broker
-  // refuses, but only after it has checked the permission.
+  // refuses after it has checked the permission.
   absl::Status MayConfigure(std::string_view queue);
   // MayConsume: consumes with an argument that every broker refuses.
   absl::Status MayConsume(std::string_view queue);
@@ -126,9 +124,8 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   amqp::Connection connection_;
 };
 
-// A temporary delay queue for checks of a broker. It is like all others, except that no other queue
-// has its TTL of nearly ten years, and that it expires after `lease`. The destructor deletes the
-// queue and its exchange.
+// A temporary delay queue for checks of a broker, with a TTL of nearly ten years that no other
+// queue has. It expires after `lease`. The destructor deletes the queue and its exchange.
 class ThrowAwayQueue {
  public:
   // Does not declare the queue yet. `session` must outlive the object. No message is sent to
@@ -168,9 +165,9 @@ inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
 void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait);
 
 // For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
-// refuses the connection or cannot be reached for `wait`. Reports longer waits on stderr. Later, if
-// the connection is lost, the command waits for a new one. If the permission to declare delay
-// queues is missing, it calls `refused` with the error or, without a callback, fails the loop.
+// refuses the connection or cannot be reached for `wait`. Reports longer waits on stderr, also for
+// a connection that is lost later. If the permission to declare delay queues is missing, it calls
+// `refused` or, without a callback, fails the loop.
 class BrokerWatch : public Observer {
  public:
   // `loop` must outlive it. `wait` is for the first connection. `then` is the reason why the

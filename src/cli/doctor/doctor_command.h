@@ -198,10 +198,9 @@ std::vector<AppliedPolicy> PoliciesOf(const nlohmann::json& object, const Polici
 // "policy 'a' and operator policy 'b'", which apply to the queue.
 std::string PolicyNames(const nlohmann::json& queue);
 
-// A regular expression for the beginning of the names of all queues in which a worker with these
-// options keeps messages: its work queue, its parked queue and its delay queues. A command that
-// excludes some of these queues from a policy excludes all of them, so that no command undoes
-// another.
+// A regular expression for the beginning of the names of the work queue, the parked queue and the
+// delay queues of a worker. A command that excludes some of them from a policy excludes all, so
+// that no command undoes another.
 std::string OwnNames(const WorkOptions& worker);
 
 // The rabbitmqctl command that excludes all names that begin with a match of `names` from a policy,

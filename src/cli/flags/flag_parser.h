@@ -27,8 +27,8 @@ namespace retryq::cli {
 // field.
 absl::Status InWordsOfFlags(const absl::Status& status);
 
-// Each Convert reads the text of a flag. Returns what is wrong with it, and then keeps the value;
-// an empty string if it is right.
+// Each Convert reads the text of a flag. Returns what is wrong with it, if anything, and then keeps
+// the value.
 std::string Convert(const std::string& text, absl::Duration* value);
 std::string Convert(const std::string& text, double* value);
 // Durations separated by commas.
@@ -61,22 +61,20 @@ class FlagReader {
   bool given(std::string_view flag) const { return given_.contains(flag); }
   void SetGiven(const std::string& flag) { given_.insert(flag); }
 
-  // Splits NAME=VALUE. For any other text, reports an error that contains `form`, and returns
-  // nullopt.
+  // Splits NAME=VALUE. Any other text is an error that contains `form`.
   std::optional<std::pair<std::string, std::string>> SplitPair(std::string_view flag,
                                                                const std::string& text,
                                                                const char* form = "NAME=VALUE");
 
-  // Reports an error unless the flag is given: "--queue is required: " and the hint.
+  // These report errors; the last three return whether there is none.
+  //
+  // "--queue is required: " and the hint.
   void Require(std::string_view flag, std::string_view hint);
-  // Reports an error if both are given: "--base cannot be combined with --delays". `why` may be
-  // empty. Returns whether there is no error.
+  // Both are given: "--base cannot be combined with --delays". `why` may be empty.
   bool RefuseTogether(std::string_view flag, std::string_view other, std::string_view why = "");
-  // Reports an error if `flag` is given; `other` is another flag with the value that excludes it,
-  // such as "--backoff fixed". Returns whether there is no error.
+  // `flag` is given; `other` is another one with the value that excludes it: "--backoff fixed".
   bool RefuseBeside(std::string_view flag, std::string_view other, std::string_view why = "");
-  // Reports an error if `flag` is given although its condition is false: "--outage requires
-  // --queue-type quorum". Returns whether there is no error.
+  // `flag` is given, but its condition is false: "--outage requires --queue-type quorum".
   bool RequireFor(std::string_view flag, bool condition, std::string_view condition_text);
 
   void Complain(std::string what) { complaints_.push_back(std::move(what)); }
@@ -107,8 +105,8 @@ struct Answer {
   std::vector<FlagDescription> flags = {};  // all flags, with kDescribeFlags
 };
 
-// The result of parsing the arguments of a subcommand and the RETRYQ_ variables: its options, or a
-// text to print. kInvalidArgument with all errors, one per line, each with the flag and the remedy.
+// The options of a subcommand from its arguments and the RETRYQ_ variables, or a text to print.
+// kInvalidArgument with all errors, one per line, each with the flag and the remedy.
 template <typename Options>
 using Parsed = absl::StatusOr<std::variant<Options, Answer>>;
 
@@ -195,8 +193,7 @@ class FlagParser {
     Add(flag, value, Conversion(convert), help);
   }
 
-  // Adds a step that ParseInto calls once all flags are converted, to check values together. Steps
-  // are called in the order of these calls.
+  // Adds a step that ParseInto calls, in the order of these calls, once all flags are converted.
   void Check(std::function<void(FlagReader& reader)> check);
   // Adds a step between the conversion of the flags and the checks, for values that several flags
   // or the environment determine.
@@ -205,12 +202,11 @@ class FlagParser {
   void AddPositional(const std::string& name, std::optional<std::string>* text,
                      const std::string& help);
 
-  // Parses the arguments. Returns the help if it was requested. Reports unexpected arguments to
-  // `reader`; returns kInvalidArgument if the arguments cannot be parsed at all.
+  // Returns the help if it was requested. Reports unexpected arguments to `reader`; returns
+  // kInvalidArgument if the arguments cannot be parsed at all.
   absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
 
-  // Parses the arguments, converts the values of the flags, runs the checks, and returns the
-  // options, which the flags and the checks have set.
+  // Returns the options, which the conversions of the flags and the checks have set.
   template <typename Options>
   Parsed<Options> ParseInto(const Arguments& arguments, const Options& options) {
     FlagReader reader;

@@ -28,22 +28,22 @@ struct ManagementUrl {
   std::string path_prefix;  // path before "/api", such as "/rabbitmq"; usually empty
 };
 
-// Parses `http://user:password@host:port/prefix` or `https://`, with the TLS parameters of amqps://
-// (amqp::ParseUri). The default port is 80 or 443, the default user that of `broker`. Returns
+// Parses `http://user:password@host:port/prefix` or `https://`, with the TLS parameters of
+// amqps://. The default port is 80 or 443, the default user that of `broker`. Returns
 // kInvalidArgument with the wrong part, never with the password.
 absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
                                                  const amqp::ConnectionOptions& broker);
 
-// The default addresses: the broker's hosts, by http on port 15672, or if the broker uses TLS, by
-// https on port 15671 with the same authorities.
+// The broker's hosts, by http on port 15672, or if it uses TLS, by https on port 15671 with the
+// same authorities.
 ManagementUrl DefaultManagementUrl(const amqp::ConnectionOptions& broker);
 
 // "http://host:port/prefix", without user and password.
 std::string Describe(const ManagementUrl& url);
 
-// Returns whether both names or addresses are of the same host: they are equal, ignoring case and a
-// dot at the end, or have a common address, where all loopback addresses are equal. Returns nullopt
-// if one of them cannot be resolved. Blocks if they are not equal.
+// Returns whether both are the same host: equal, ignoring case and a dot at the end, or with a
+// common address, where all loopback addresses are equal; nullopt if one cannot be resolved. Blocks
+// if they are not equal.
 std::optional<bool> IsSameHost(const std::string& a, const std::string& b);
 
 struct HttpReply {

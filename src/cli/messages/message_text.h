@@ -71,10 +71,8 @@ enum class BodyFormat {
   kRaw,  // only the bytes of the body
 };
 
-// A whole message as text: its retry headers, its delay queue, its properties, its other headers,
-// its x-death header and its body, of which at most `max_body` bytes are shown. For
-// BodyFormat::kRaw only the bytes of the body. Returns kInvalidArgument for BodyFormat::kJson if
-// the body is not JSON.
+// A whole message as text, with at most `max_body` bytes of its body; for BodyFormat::kRaw only the
+// bytes of the body. kInvalidArgument for BodyFormat::kJson if the body is not JSON.
 absl::StatusOr<std::string> MessageText(const amqp::Message& message, const DelayQueue* queue,
                                         BodyFormat format, std::size_t max_body);
 
@@ -82,12 +80,12 @@ absl::StatusOr<std::string> MessageText(const amqp::Message& message, const Dela
 // it has that header, and "body", or "body_base64" if the body is not UTF-8.
 std::string MessageJson(const amqp::Message& message, const DelayQueue* queue);
 
-// The message as a line for `send --lines`, which publishes it to this queue again: all properties,
-// all headers except those of the broker, and the body.
+// The message, without the headers of the broker, as a line for `send --lines`, which publishes it
+// to this queue again.
 std::string SendLine(const amqp::Message& message, const std::string& queue);
 
-// Whether that line contains everything that a copy of the message in the same queue would contain.
-// Texts that are not UTF-8, deeply nested headers and names that occur twice do not fit into JSON.
+// Whether that line is complete: texts that are not UTF-8, deeply nested headers and names that
+// occur twice do not fit into JSON.
 bool FitsSendLine(const amqp::Message& message);
 
 // The headers that `show` prints, as one JSON object on one line, without those of retrying and of

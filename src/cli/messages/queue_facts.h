@@ -47,15 +47,13 @@ struct BeforeReading {
 };
 
 // Asks the management API, for some seconds if it does not know the limit yet. If it cannot be
-// asked or does not know the queue, the queue is read only if the broker confirms that it is
-// classic. For any other queue returns kFailedPrecondition, as its limit might be 0; also for a
-// delay queue.
+// asked or does not know the queue, the queue must be classic, which the broker is asked: the limit
+// of any other might be 0. Returns kFailedPrecondition for that, and for a delay queue.
 absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const std::string& queue);
 
-// Checks whether other consumers still have messages of a queue after a reader has waited for them.
-// Returns ok if the management API reports no unacked messages, otherwise kUnavailable with their
-// number. The API is asked until it reports as many consumers as the broker does: earlier replies
-// are outdated.
+// Returns kUnavailable if other consumers still have messages of a queue after a reader has waited
+// for them: if the management API reports unacked messages. It is asked until it reports as many
+// consumers as the broker does: earlier replies are outdated.
 absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue);
 
 // A delay queue that may contain messages of a work queue.
@@ -71,9 +69,9 @@ struct DelayQueue {
   std::optional<QueueFigures> figures;
 };
 
-// Parses one queue of the management API. Returns nullopt if it is not a delay queue of this prefix
-// or cannot contain messages of the work queue. `default_limit` is the broker's default delivery
-// limit; -1: unlimited.
+// Parses a queue of the management API; nullopt unless it is a delay queue of this prefix that can
+// contain messages of the work queue. `default_limit` is the broker's delivery limit; -1:
+// unlimited.
 std::optional<DelayQueue> ParseDelayQueue(const nlohmann::json& queue, std::string_view prefix,
                                           std::string_view work_queue, std::int64_t default_limit);
 
@@ -98,9 +96,8 @@ struct Scope {
 };
 
 // Finds the delay queues that are not empty, in order of their TTL: with the management API, and
-// their message counts with AMQP, because those of the API are old. Returns the errors of both,
-// with the remedy. For `park`, declares a missing parked queue as a worker does; returns
-// kFailedPrecondition if the parked queue does not keep messages.
+// their message counts with AMQP, because those of the API are old. For `park`, declares a missing
+// parked queue as a worker does; kFailedPrecondition if the parked queue does not keep messages.
 absl::StatusOr<Scope> FindDelayQueues(const MessagesOptions& options);
 
 // The error for a missing work queue.

@@ -84,10 +84,10 @@ struct SimulationLimits {
   std::uint64_t calls = 100'000'000;
 };
 
-// Simulates an outage of the downstream, event by event. Each message calls the downstream as it
-// arrives; failed messages wait as NextRetry decides, like in a consumer. Broker and workers are
-// assumed to keep up with any load; workers with a circuit breaker up to `speed`. The options must
-// be valid. Returns kInvalidArgument, with the remedy, if the simulation becomes too large.
+// Simulates an outage, event by event. Each message calls the downstream as it arrives; failed
+// messages wait as NextRetry decides. Broker and workers keep up with any load; workers with a
+// circuit breaker up to `speed`. The options must be valid. Returns kInvalidArgument, with the
+// remedy, if the simulation becomes too large.
 absl::StatusOr<OutageReport> SimulateOutage(
     const OutageOptions& outage, const RetryOptions& retry,
     const std::optional<BreakerOptions>& breaker = std::nullopt,

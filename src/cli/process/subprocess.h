@@ -137,9 +137,8 @@ class Subprocess {
   std::unique_ptr<Timer> timer_;  // for the timeout, then for SIGKILL
 };
 
-// Reaps processes that programs leave behind. If this process is PID 1, for example in a container,
-// or a subreaper, it becomes the parent of these processes, which would otherwise stay zombies
-// after their end. Otherwise this class does nothing.
+// Reaps processes that programs leave behind, if this process is PID 1, for example in a container,
+// or a subreaper: it becomes their parent, and they would stay zombies. Otherwise does nothing.
 class OrphanReaper {
  public:
   // `loop` must outlive it.

@@ -42,16 +42,15 @@ struct DelayQueueStatus {
   std::optional<double> in_per_second;  // over the last minute
   std::optional<double> out_per_second;
 
-  // The time until the head of the queue leaves, if messages wait. AMQP cannot look at the head
-  // without touching it, so this is an estimate: `next_due` from the number of waiting messages and
-  // the times of publishes, within about five seconds; `next_due_at_most` from the TTL and the last
-  // activity of the queue.
+  // The time until the head of the queue leaves, if messages wait: an estimate within about five
+  // seconds, from the number of waiting messages and the times of publishes, and a limit, from the
+  // TTL and the last activity of the queue.
   std::optional<absl::Duration> next_due;
   std::optional<absl::Duration> next_due_at_most;
 
-  // The time until the queue and its messages are deleted, unless it is used before. Classic:
-  // counted from the last declare; the broker reports only the last activity, which may be later.
-  // Quorum: counted from its creation, in the epoch that x-expires contains.
+  // The time until the queue and its messages are deleted. Classic: from the last declare; the
+  // broker reports only the last activity, which may be later. Quorum: from its creation, in the
+  // epoch that x-expires contains.
   std::optional<absl::Duration> lease_left_at_least;
   std::optional<absl::Duration> lease_left_at_most;
 };
@@ -61,10 +60,9 @@ struct DelayQueueStatus {
 std::optional<DelayQueueStatus> ReadDelayQueue(const nlohmann::json& queue, std::string_view prefix,
                                                absl::Time now);
 
-// The queue or exchange that the messages belong to, from the name of the delay queue: the work
-// queue, "exchange <name>" if they were published to that exchange with a delay, or "many";
-// followed by "through <exchange>" if they return through an exchange. A name that is too long
-// appears as a hash, after "#".
+// The owner of the messages, from the name of the delay queue: the work queue, "exchange <name>" if
+// they were published to that exchange with a delay, or "many"; then "through <exchange>" if they
+// return through an exchange. A name that is too long appears as a hash, after "#".
 std::string Serves(const DelayQueueStatus& queue);
 
 // The differences of the queue from its name and from the settings of retryq's clients, one

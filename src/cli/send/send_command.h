@@ -45,8 +45,7 @@ absl::StatusOr<std::string> Send(SendOptions options);
 // Publishes a message for each line of stdin and writes a result to stdout for each, until stdin
 // ends, a signal arrives or the results cannot be written. Then it finishes the lines that it has
 // read. Returns kUnavailable if a message failed, kDataLoss if results could not be written,
-// kCancelled after a signal, or an error if the broker cannot be reached or refuses the connection
-// at the start.
+// kCancelled after a signal, or why the broker cannot be used at the start.
 absl::Status SendLines(const SendOptions& options);
 
 // Adds the remedy, if known, to the error of a publish. `to_queue`: the publish was through the
@@ -56,10 +55,9 @@ absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
 // Reports on stderr that spans may be lost.
 void SayOfSpans(const std::string& why);
 
-// Checks, before a message is published to an exchange with a delay, whether the exchange routes it
-// to a queue: when a message that cannot be routed is due, the broker drops it without a report.
-// Only the management API knows the bindings. Its reply about an exchange is cached for five
-// seconds.
+// Checks whether an exchange routes a delayed message to a queue: otherwise the broker drops it,
+// without a report, when it is due. Only the management API knows the bindings. Its reply about an
+// exchange is cached for five seconds.
 class BindingCheck {
  public:
   explicit BindingCheck(amqp::ConnectionOptions broker) : broker_(std::move(broker)) {}
@@ -101,8 +99,8 @@ struct LineRequest {
 };
 
 // Parses a line, without its line break, as `retryq send --help` describes it. `request` contains
-// the defaults of fields that are missing or null. Returns kInvalidArgument with the reason for any
-// other line, unknown fields included; sets the id if there is one.
+// the defaults. Returns kInvalidArgument with the reason for any other line, also with unknown
+// fields; sets the id if there is one.
 absl::Status ParseRequest(std::string_view line, LineRequest* request);
 
 // The result of the request with this id, with the line break: {"id":…,"ok":true} or

@@ -50,17 +50,16 @@ absl::Status WriteResult(std::string_view result);
 absl::StatusOr<std::string> ReadAll(int fd);
 
 // Prepares the process, however it was started: 0, 1 and 2 are open, SIGPIPE and SIGXFSZ are
-// ignored, and children can be waited for. If stdin was closed, reading it fails: nothing is not an
-// empty body. If stdout was closed, writing to it fails: a result that cannot be written is an
-// error.
+// ignored, and children can be waited for. Reading a closed stdin and writing to a closed stdout
+// fails: no input is not an empty body.
 void PrepareProcess();
 
-// Writes text to a descriptor on its own thread, so that its caller never waits: a write to a pipe
-// that is not read or to a stopped terminal blocks forever. Thread-safe. SIGPIPE must be ignored.
+// Writes text to a descriptor on its own thread: a write to a pipe that is not read or to a stopped
+// terminal blocks forever. Thread-safe. SIGPIPE must be ignored.
 //
-// Text that the reader has not read yet is kept, up to a limit. Beyond it, and while writes fail,
-// text is dropped until all kept text is written; a line then reports the number of dropped lines.
-// After the reader has gone, everything is dropped.
+// Unread text is kept, up to a limit. Beyond it, and while writes fail, text is dropped until all
+// kept text is written; a line then reports the number of dropped lines. After the reader has gone,
+// everything is dropped.
 class Outlet {
  public:
   struct Options {
@@ -68,8 +67,8 @@ class Outlet {
     std::size_t most = std::size_t{1} << 20;  // limit of kept bytes
     // The line, with its line break, that replaces this number of dropped lines.
     std::function<std::string(std::uint64_t lines)> gap = &GapText;
-    // Called when lines are dropped, at most once a minute, with the errno of the write; 0: the
-    // reader is too slow. Must not call this outlet.
+    // Receives, at most once a minute, why lines are dropped: the errno of the write; 0: the reader
+    // is too slow. Must not call this outlet.
     std::function<void(int error)> on_trouble = nullptr;
   };
 
@@ -150,8 +149,7 @@ class Progress {
   explicit Progress(Options options) : options_(std::move(options)) {}
   static Progress OnStderr(const std::string& what);
 
-  // Updates the progress. `elapsed` is the time since the operation began. Writes only from time to
-  // time.
+  // `elapsed` is the time since the operation began. Writes only from time to time.
   void Update(std::uint64_t done, std::uint64_t total, absl::Duration elapsed);
 
   // Prints another text, on its own line.

@@ -61,9 +61,9 @@ std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size);
 bool FitsHeaderJson(const amqp::FieldView& field, std::size_t max_size);
 
 // Converts JSON to the value of a header or an argument: whole numbers become 64-bit integers,
-// other numbers doubles, strings long strings and null void; arrays and objects nest. Returns
-// kInvalidArgument for JSON that AMQP cannot carry: a whole number outside signed 64 bits, a name
-// of more than 255 bytes, more than amqp::kMaxTableDepth levels.
+// other numbers doubles, strings long strings and null void. kInvalidArgument for JSON that AMQP
+// cannot carry: a number above 64 bits, a name above 255 bytes, more than amqp::kMaxTableDepth
+// levels.
 absl::StatusOr<amqp::Value> TypedValue(const nlohmann::json& json);
 
 // Returns a duration: a text such as "30s", or a number of seconds. Returns nullopt for any other

@@ -18,8 +18,8 @@ namespace retryq::cli {
 void AddOtlpFlag(FlagParser& parser, const std::string& help, std::string* url);
 
 // Makes the spans of a command and sends them to an OpenTelemetry collector, by OTLP over HTTP, on
-// threads of its own. The standard environment variables (OTEL_SERVICE_NAME,
-// OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_…) apply. At most one per process.
+// threads of its own. The standard variables (OTEL_SERVICE_NAME, OTEL_EXPORTER_OTLP_…) apply. At
+// most one per process.
 class SpanExport {
  public:
   static constexpr absl::Duration kPatience = absl::Seconds(2);
