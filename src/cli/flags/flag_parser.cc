@@ -18,34 +18,23 @@ namespace {
 
 // The library names fields of its option structs, but the user knows flags.
 std::string ComplaintInWordsOfFlags(std::string complaint) {
-  constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
-      {"retry.backoff.base", "--base"},
-      {"retry.backoff.delays", "--delays"},
-      {"retry.backoff.factor", "--factor"},
-      {"retry.backoff.max", "--max"},
-      {"retry.backoff.jitter", "--jitter"},
-      {"retry.max_attempts", "--max-attempts"},
-      {"retry.max_age", "--max-age"},
-      {"retry.earlier_counts", "--earlier-count"},
-      {"breaker.calls", "--breaker-calls"},
-      {"breaker.ratio", "--breaker-ratio"},
-      {"breaker.pause", "--breaker-pause"},
-      {"breaker.probes", "--breaker-probes"},
-      {"delay_queues.prefix", "--prefix"},
-      {"delay_queues.margin", "--margin"},
-      {"delay_queues.max_delay_queues", "--max-delay-queues"},
-      {"delay_queues.outage", "--outage"},
-      {"delay_queues.max_length_bytes", "--max-length-bytes"},
-      {"delay_queues.max_length", "--max-length"},
-      {"former_queues", "--former-queue"},
-      {"consumer_timeout", "--consumer-timeout"},
-      {"max_body", "--max-body"},
-      {"work_exchange", "--work-exchange"},
-      {"parked_queue", "--parked"},
-      {"queue", "--queue"},
-  };
-  for (const auto& [field, flag] : kFlags) {
+  using Names = std::pair<std::string_view, std::string_view>;
+  for (const auto& [field, flag] : {Names{"retry.earlier_counts", "--earlier-count"},
+                                    {"former_queues", "--former-queue"},
+                                    {"consumer_timeout", "--consumer-timeout"},
+                                    {"max_body", "--max-body"},
+                                    {"work_exchange", "--work-exchange"},
+                                    {"parked_queue", "--parked"},
+                                    {"queue", "--queue"}}) {
     if (complaint.starts_with(field)) return complaint.replace(0, field.size(), flag);
+  }
+  for (const auto& [group, prefix] : {Names{"retry.backoff.", ""},
+                                      {"retry.", ""},
+                                      {"breaker.", "breaker-"},
+                                      {"delay_queues.", ""}}) {
+    if (!complaint.starts_with(group)) continue;
+    std::replace(complaint.begin(), std::find(complaint.begin(), complaint.end(), ' '), '_', '-');
+    return complaint.replace(0, group.size(), std::string("--").append(prefix));
   }
   return complaint;
 }

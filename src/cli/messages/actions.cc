@@ -85,7 +85,8 @@ class Backup {
       if (!file_.is_open()) return Failed("cannot be created");
     }
     std::string lines;
-    for (const amqp::MessagePtr& message : messages) lines += SendLine(*message, queue_);
+    for (const amqp::MessagePtr& message : messages)
+      lines += SendLine(*message, queue_).value_or("");  // it fits
     if (!WriteAll(file_.get(), lines) || ::fdatasync(file_.get()) != 0) {
       const absl::Status failed = Failed("cannot be written");
       // These messages stay in the queue.
@@ -291,7 +292,7 @@ MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope) 
       "nests too deep or occurs twice; remedy: replay them, or drop them without a copy by "
       "--no-backup";
   Action drop{.decide = [&](const amqp::MessagePtr& message, const Source&) -> Decision {
-    const bool is_kept = !options.backup.empty() && !FitsSendLine(*message);
+    const bool is_kept = !options.backup.empty() && !SendLine(*message, "");
     return is_kept ? Decision(Keep{kDoesNotFit}) : Decision(Discard());
   }};
   if (!options.backup.empty()) {

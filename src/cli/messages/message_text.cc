@@ -1,8 +1,8 @@
 #include "cli/messages/message_text.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -372,15 +372,18 @@ std::string MessageJson(const amqp::Message& message, const DelayQueue* queue) {
   return JsonLine(json) + "\n";
 }
 
-std::string SendLine(const amqp::Message& message, const std::string& queue) {
+std::optional<std::string> SendLine(const amqp::Message& message, const std::string& queue) {
+  constexpr std::uint64_t kLatest = std::numeric_limits<std::int64_t>::max();
   // The contents of a copy to the same queue.
   std::string headers;
   amqp::Properties properties = CopyProperties(message.properties, CopyPath::kReturn, &headers);
   properties.user_id = message.properties.user_id;
+  if (properties.timestamp && *properties.timestamp > kLatest) return std::nullopt;
   OrderedJson json = OrderedJson::object();
   if (const auto id = MessageHistory(message).id) json["id"] = *id;
   json["queue"] = queue;
   for (const auto& [name, value] : PropertiesOf(properties)) {
+    if (!IsUtf8(value)) return std::nullopt;
     if (value.empty() || name == "cluster-id" || name == "delivery-mode") continue;
     json[absl::StrReplaceAll(name, {{"-", "_"}})] = value;
   }
@@ -388,29 +391,15 @@ std::string SendLine(const amqp::Message& message, const std::string& queue) {
   if (properties.timestamp) json["timestamp"] = *properties.timestamp;
   if (properties.delivery_mode != 2) json["transient"] = true;
   for (const amqp::FieldView& field : amqp::TableView(headers)) {
-    json["headers"][std::string(field.name)] = ParseOrderedJson(HeaderJson(field, kMostHeaders));
+    const std::string name(field.name);
+    // A JSON object has each name once.
+    if (json["headers"].contains(name) || !FitsHeaderJson(field, kMostHeaders)) {
+      return std::nullopt;
+    }
+    json["headers"][name] = ParseOrderedJson(HeaderJson(field, kMostHeaders));
   }
   AddBody(message.body, json);
   return JsonLine(json) + "\n";
-}
-
-bool FitsSendLine(const amqp::Message& message) {
-  std::string headers;
-  const amqp::Properties properties =
-      CopyProperties(message.properties, CopyPath::kReturn, &headers);
-  constexpr std::uint64_t kLatest = std::numeric_limits<std::int64_t>::max();
-  if (properties.timestamp && *properties.timestamp > kLatest) return false;
-  const auto texts = PropertiesOf(properties);
-  if (!std::all_of(texts.begin(), texts.end(),
-                   [](const auto& property) { return IsUtf8(property.second); })) {
-    return false;
-  }
-  const amqp::TableView fields(headers);
-  std::set<std::string_view> names;
-  return std::all_of(fields.begin(), fields.end(), [&names](const amqp::FieldView& field) {
-    if (!names.insert(field.name).second) return false;  // a JSON object has each name once
-    return FitsHeaderJson(field, kMostHeaders);
-  });
 }
 
 std::string VisibleHeaders(const amqp::Message& message) {

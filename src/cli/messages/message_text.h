@@ -81,12 +81,9 @@ absl::StatusOr<std::string> MessageText(const amqp::Message& message, const Dela
 std::string MessageJson(const amqp::Message& message, const DelayQueue* queue);
 
 // The message, without the headers of the broker, as a line for `send --lines`, which publishes it
-// to this queue again.
-std::string SendLine(const amqp::Message& message, const std::string& queue);
-
-// Whether that line is complete: texts that are not UTF-8, deeply nested headers and names that
-// occur twice do not fit into JSON.
-bool FitsSendLine(const amqp::Message& message);
+// to this queue again; nullopt if the line would not be complete: texts that are not UTF-8, deeply
+// nested headers and names that occur twice do not fit into JSON.
+std::optional<std::string> SendLine(const amqp::Message& message, const std::string& queue);
 
 // The headers that `show` prints, as one JSON object on one line, without those of retrying and of
 // the broker.

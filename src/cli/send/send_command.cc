@@ -279,9 +279,8 @@ std::string DescribeRoute(const SendOptions& options, const std::string& target,
 // Returns kNotFound if no queue is bound to the exchange of a delayed message. Otherwise returns
 // what the user should know about its bindings.
 absl::StatusOr<std::string> CheckDelayedTarget(const SendOptions& options) {
-  const bool is_delayed = options.publish.at || options.publish.delay > absl::ZeroDuration();
-  if (options.message.exchange.empty() || !is_delayed) return "";
-  const absl::Status bound = BindingCheck(ConnectionOf(options.client)).Check(options.message);
+  const absl::Status bound =
+      BindingCheck(ConnectionOf(options.client)).Check(options.message, options.publish);
   if (absl::IsNotFound(bound)) return WithSendRemedy(bound, /*to_queue=*/false);
   if (bound.ok()) return "";
   return absl::StrCat("; if no queue is bound when it is due, the broker drops it (",
@@ -395,7 +394,9 @@ BindingCheck::Known BindingCheck::LookUp(const std::string& exchange) const {
   return known;
 }
 
-absl::Status BindingCheck::Check(const OutgoingMessage& message) {
+absl::Status BindingCheck::Check(const OutgoingMessage& message, const PublishOptions& publish) {
+  const bool is_delayed = publish.at || publish.delay > absl::ZeroDuration();
+  if (!is_delayed || message.exchange.empty()) return absl::OkStatus();
   if (!management_) management_ = ManagementByEnvironment(broker_);
   if (!*management_) {
     return absl::UnavailableError(

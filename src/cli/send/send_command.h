@@ -62,9 +62,9 @@ class BindingCheck {
  public:
   explicit BindingCheck(amqp::ConnectionOptions broker) : broker_(std::move(broker)) {}
 
-  // Returns kNotFound if no queue would receive the message, kUnavailable if this cannot be looked
-  // up. Blocks.
-  absl::Status Check(const OutgoingMessage& message);
+  // Returns kNotFound if no queue would receive the message when it is due, kUnavailable if this
+  // cannot be looked up. Blocks.
+  absl::Status Check(const OutgoingMessage& message, const PublishOptions& publish);
 
  private:
   struct Known {

@@ -298,7 +298,8 @@ class LineSender {
                              absl::StrCat("line ", line_, ": ", std::string(read.message()))));
       return HasRoom();
     }
-    if (const absl::Status bound = CheckBindings(request); absl::IsNotFound(bound)) {
+    if (const absl::Status bound = bindings_.Check(request.message, request.publish);
+        absl::IsNotFound(bound)) {
       Answer(request.id, WithSendRemedy(bound, /*to_queue=*/false));
       return HasRoom();
     }
@@ -317,12 +318,6 @@ class LineSender {
                        Continue();
                      });
     return HasRoom();
-  }
-
-  absl::Status CheckBindings(const LineRequest& request) {
-    const bool is_delayed = request.publish.at || request.publish.delay > absl::ZeroDuration();
-    return is_delayed && !request.message.exchange.empty() ? bindings_.Check(request.message)
-                                                           : absl::OkStatus();
   }
 
   // The permission for delays is missing, so messages with a delay are never confirmed.
