@@ -19,6 +19,7 @@ class SimulatedProcess {
     ClientOptions client = {};
     absl::Duration skew = absl::ZeroDuration();
     Observer* observer = nullptr;  // else `events`
+    Tracer* tracer = nullptr;
     std::function<void(const absl::Status&)> fatal = [](const absl::Status& why) {
       ADD_FAILURE() << why;
     };
@@ -30,6 +31,7 @@ class SimulatedProcess {
     Environment environment =
         EnvironmentOf(time, random, options.observer != nullptr ? options.observer : &events);
     environment.clock = &clock_;
+    environment.tracer = options.tracer;
     client.emplace(environment, broker, options.client, options.fatal);
   }
 

@@ -1,11 +1,7 @@
 #include "retryq/tracing.h"
 
 #include "retryq/coroutine.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/test.h"
+#include "support/simulated_world.h"
 
 // The hooks of a tracer, on every path of a message.
 
@@ -114,14 +110,10 @@ class Notes final : public Tracer {
   std::function<void(TraceHeaders&)> on_copy;
 };
 
-class Tracing : public ::testing::Test {
+class Tracing : public ::testing::Test, protected testing::SimulatedWorld {
  protected:
   Tracing() {
     rabbit_.DeclareQueue("orders");
-    Environment environment = testing::EnvironmentOf(time_, random_);
-    environment.tracer = &notes_;
-    client_.emplace(std::move(environment), broker_, ClientOptions{},
-                    [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
     time_.Advance(absl::Seconds(1));
   }
   ~Tracing() override {
@@ -161,12 +153,9 @@ class Tracing : public ::testing::Test {
     time_.Advance(absl::Minutes(10));
   }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
-  testing::SimulatedBroker broker_{rabbit_};
   Notes notes_;
-  std::optional<Client> client_;
+  testing::SimulatedProcess& process_ = Start({.tracer = &notes_});
+  std::optional<Client>& client_ = process_.client;
   std::optional<Consumer> consumer_;
   int inside_ = 0;
   bool has_trace_ = false;
@@ -302,7 +291,7 @@ TEST_F(Tracing, TakesTheContextOfAPublisherOnAnotherThread) {
 }
 
 TEST_F(Tracing, ReportsAPublishWhoseClientIsDestroyed) {
-  broker_.SetReachable(false);
+  process_.broker.SetReachable(false);
   client_->Publish({.routing_key = "orders"});
   client_.reset();
   EXPECT_THAT(notes_.all, ElementsAre("publish to orders", "publish dropped"));

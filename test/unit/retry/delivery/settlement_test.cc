@@ -83,17 +83,4 @@ TEST_F(SettlementTest, SettlesFromAnyThread) {
   EXPECT_EQ(outcomes_.size(), 4u);
 }
 
-Outcome HandlerThatReturnsAStatus() { return absl::UnavailableError("down"); }
-
-TEST(Outcome, IsMadeImplicitlyFromAStatus) {
-  const Outcome outcome = HandlerThatReturnsAStatus();
-  EXPECT_EQ(outcome.kind(), Outcome::Kind::kByStatus);
-  EXPECT_EQ(outcome.status(), absl::UnavailableError("down"));
-}
-
-TEST(Outcome, RetryingOrParkingWithAnOkStatusIsAnUnknownError) {
-  EXPECT_TRUE(absl::IsUnknown(Outcome::RetryAfter(absl::Seconds(1), absl::OkStatus()).status()));
-  EXPECT_TRUE(absl::IsUnknown(Outcome::Park(absl::OkStatus()).status()));
-}
-
 }  // namespace retryq::settlement_test

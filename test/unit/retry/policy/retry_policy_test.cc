@@ -197,7 +197,7 @@ std::optional<absl::Duration> Next(const RetryOptions& options, const absl::Stat
 }
 
 TEST(NextRetry, MatchesTheDecisionsOfConsumers) {
-  std::vector<RetryOptions> policies(6, Doubling());
+  std::vector<RetryOptions> policies(10, Doubling());
   policies[1].backoff.jitter = 1.0;
   policies[2].backoff.jitter_kind = JitterKind::kDecorrelated;
   policies[3].max_attempts = 3;
@@ -205,12 +205,20 @@ TEST(NextRetry, MatchesTheDecisionsOfConsumers) {
   policies[5].for_errors = {{.codes = {absl::StatusCode::kUnavailable},
                              .backoff = BackoffOptions{.base = absl::Seconds(7), .factor = 1},
                              .max_attempts = 2}};
+  // The first 64 delays are computed in advance where they are fixed.
+  const absl::Duration one = absl::Seconds(1);
+  policies[6].backoff = {.delays = {3 * one, one, 3 * one, absl::Microseconds(1500)}};
+  policies[7].backoff = {.delays = {2 * one, one, 2 * one}};
+  policies[8].backoff = {.factor = 1.001};
+  policies[9].backoff.function = [](const Failure& failure) {
+    return absl::Seconds(static_cast<std::int64_t>(failure.failures) + 1);
+  };
   const absl::Status errors[] = {kDown, absl::InvalidArgumentError("a"), absl::AbortedError("b")};
   int retried = 0;
   int given_up = 0;
   for (const RetryOptions& policy : policies) {
     for (const absl::Status& error : errors) {
-      for (std::uint64_t failures = 0; failures < 5; ++failures) {
+      for (const std::uint64_t failures : {0U, 1U, 2U, 3U, 4U, 63U, 64U, 5000U}) {
         Delivery::History history{.failures = failures};
         if (failures > 0) {
           history.first_failure = kNow - absl::Seconds(5) * static_cast<std::int64_t>(failures);

@@ -1,24 +1,15 @@
 // Messages that kill the worker that handles them, in a simulated RabbitMQ.
 
 #include "base/header_names.h"
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
-#include "support/recorded_events.h"
-#include "support/test.h"
+#include "support/simulated_world.h"
 
 namespace retryq::poison_test {
-
-using testing::RecordedEvents;
-using testing::SimulatedBroker;
 
 constexpr char kQueue[] = "orders";
 constexpr char kParked[] = "orders.parked";
 
-class PoisonTest : public ::testing::Test {
+class PoisonTest : public ::testing::Test, protected testing::SimulatedWorld {
  protected:
   void DeclareQueue(const std::string& type) {
     rabbit_.DeclareQueue(kQueue, {{"x-queue-type", type}});
@@ -35,27 +26,22 @@ class PoisonTest : public ::testing::Test {
   // this time at the latest. Returns whether it died.
   bool Work(const RetryOptions& retry, std::uint16_t prefetch = 1,
             absl::Duration life = absl::Hours(1)) {
-    SimulatedBroker broker(rabbit_);
-    Client client(testing::EnvironmentOf(time_, random_, &events_), broker, {},
-                  [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
+    testing::SimulatedProcess& worker = Start({.observer = &events_});
     std::vector<Settlement> in_hand;
     bool dying = false;
-    const auto consumer = client.Consume({.queue = kQueue, .retry = retry, .prefetch = prefetch},
-                                         [&](const Delivery& delivery, Settlement settlement) {
-                                           calls_.emplace_back(delivery.id());
-                                           attempts_.push_back(delivery.attempt());
-                                           dying = dying || delivery.id() == "poison";
-                                           if (dying) {
-                                             in_hand.push_back(std::move(settlement));
-                                           } else {
-                                             std::move(settlement).Settle(Outcome::Ok());
-                                           }
-                                         });
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    worker.Consume({.queue = kQueue, .retry = retry, .prefetch = prefetch},
+                   [&](const Delivery& delivery, Settlement settlement) {
+                     calls_.emplace_back(delivery.id());
+                     attempts_.push_back(delivery.attempt());
+                     dying = dying || delivery.id() == "poison";
+                     in_hand.push_back(std::move(settlement));
+                     if (!dying) std::move(in_hand.back()).Settle(Outcome::Ok());
+                   });
     const absl::Time end = time_.Now() + life;
     while (!dying && time_.Now() < end) time_.Advance(absl::Milliseconds(100));
-    // The process is gone: nothing that it sends after this reaches the broker.
+    // What it has sent reaches the broker.
     time_.Advance(absl::Milliseconds(100));
+    Kill(worker);
     return dying;
   }
 
@@ -72,10 +58,7 @@ class PoisonTest : public ::testing::Test {
     return parked[0]->properties.headers->FindInt64(kRetryCountHeader).value_or(-1);
   }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_{1};
-  RecordedEvents events_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  testing::RecordedEvents events_;
   std::vector<std::string> calls_;
   std::vector<std::uint64_t> attempts_;
 };
