@@ -47,8 +47,26 @@ Exit status of all commands: 74 the result could not be written to stdout; 75 st
 SIGTERM or SIGHUP before the end.
 )";
 
-// Describes this command and all subcommands of the table below, for shell completion.
-CommandDescription DescribeRetryq();
+// A command for shell completion: retryq itself, or one of its commands.
+struct CommandDescription {
+  std::string name;
+  std::string summary;
+  std::vector<FlagDescription> flags;
+  std::vector<CommandDescription> commands = {};
+};
+
+// The options of `retryq completions`: a shell, or `--words WORD...`, which the scripts call.
+struct CompletionsOptions {
+  std::string shell;  // bash, zsh or fish; empty: `words`
+  Arguments words;    // after `retryq`, up to the cursor; the last one may be empty
+};
+
+Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments);
+
+// Returns the script for a shell, which calls `retryq completions --words`; or the candidates for
+// the last word: lines of a word, a tab and its description. A line `:files` instead requests the
+// names of files, and `:programs` those of programs, which the shell knows.
+std::string RunCompletions(const CompletionsOptions& options);
 
 // Prints each line of the message on stderr. Returns the exit code.
 int Fail(const std::string& who, const absl::Status& status) {
@@ -125,10 +143,6 @@ absl::Status RunSend(SendOptions options) {
   return absl::OkStatus();
 }
 
-std::string RunCompletions(const CompletionsOptions& options) {
-  return Completions(options, DescribeRetryq());
-}
-
 // The possible words of a value: all of "park|reject|discard"; of "PART|full" only "full", as
 // capitals are a placeholder.
 std::vector<std::string> ChoicesOf(const FlagDescription& flag) {
@@ -165,6 +179,7 @@ constexpr Subcommand kSubcommands[] = {
         "completions", "Print a script that completes this command in bash, zsh or fish"),
 };
 
+// Describes this command and all subcommands.
 CommandDescription DescribeRetryq() {
   CommandDescription retryq{.name = "retryq",
                             .flags = {{.names = {"-h", "--help"}, .help = "Print this help"},
@@ -394,28 +409,6 @@ std::string Candidates(Arguments words, const CommandDescription& retryq) {
   return CommandsAndFlags(*command, std::move(words));
 }
 
-}  // namespace
-
-int RunCommand(const Arguments& arguments) {
-  PrepareProcess();
-  Arguments rest = arguments;
-  if (!rest.empty() && rest.front() == "help") {  // `help work` is `work --help`
-    rest.erase(rest.begin());
-    rest.emplace_back("--help");
-  }
-  const std::string first = rest.empty() ? "" : rest.front();
-  if (first == "-h" || first == "--help") return Finish("retryq", Help());
-  if (first == "--version") return Finish("retryq", std::string("retryq " RETRYQ_VERSION "\n"));
-  for (const Subcommand& subcommand : kSubcommands) {
-    if (first != subcommand.name) continue;
-    const absl::Status files = CheckOpenFiles();
-    if (!files.ok()) return Fail("retryq " + first, files);
-    rest.erase(rest.begin());
-    return subcommand.run("retryq " + first, rest);
-  }
-  return FailWithoutCommand(first);
-}
-
 Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments) {
   CompletionsOptions options;
   if (!arguments.empty() && arguments.front() == "--words") {
@@ -437,11 +430,33 @@ Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments) {
   return parser.ParseInto(arguments, options);
 }
 
-std::string Completions(const CompletionsOptions& options, const CommandDescription& retryq) {
+std::string RunCompletions(const CompletionsOptions& options) {
   if (options.shell == "bash") return kBashScript;
   if (options.shell == "zsh") return kZshScript;
   if (options.shell == "fish") return kFishScript;
-  return Candidates(options.words, retryq);
+  return Candidates(options.words, DescribeRetryq());
+}
+
+}  // namespace
+
+int RunCommand(const Arguments& arguments) {
+  PrepareProcess();
+  Arguments rest = arguments;
+  if (!rest.empty() && rest.front() == "help") {  // `help work` is `work --help`
+    rest.erase(rest.begin());
+    rest.emplace_back("--help");
+  }
+  const std::string first = rest.empty() ? "" : rest.front();
+  if (first == "-h" || first == "--help") return Finish("retryq", Help());
+  if (first == "--version") return Finish("retryq", std::string("retryq " RETRYQ_VERSION "\n"));
+  for (const Subcommand& subcommand : kSubcommands) {
+    if (first != subcommand.name) continue;
+    const absl::Status files = CheckOpenFiles();
+    if (!files.ok()) return Fail("retryq " + first, files);
+    rest.erase(rest.begin());
+    return subcommand.run("retryq " + first, rest);
+  }
+  return FailWithoutCommand(first);
 }
 
 }  // namespace retryq::cli

@@ -1,76 +1,13 @@
 #include <cstdio>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/command.h"
 #include "support/temporary_directory.h"
 #include "support/test.h"
-#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli::completions_test {
 
 using Lines = std::vector<std::string>;
-
-const CommandDescription kRetryq = {
-    .name = "retryq",
-    .flags = {{.names = {"--version"}, .help = "Print the version"}},
-    .commands = {
-        {.name = "work",
-         .summary = "Run it",
-         .flags = {{.names = {"--queue"}, .value = "QUEUE", .help = "A queue"},
-                   {.names = {"--type"}, .value = "classic|quorum", .help = "A type"},
-                   {.names = {"--svg"}, .value = "FILE", .help = "A file"},
-                   {.names = {"--header"}, .value = "NAME", .help = "Some", .repeats = true},
-                   {.names = {"-h", "--help"}, .help = "Help"}}},
-        {.name = "completions", .flags = {{.value = "bash|zsh|fish", .help = "The shell"}}},
-        {.name = "parked",
-         .flags = {{.value = "list", .help = "What to do"}, {.names = {"--help"}}},
-         .commands = {{.name = "list", .flags = {{.names = {"--as"}, .value = "a|b"}}}}},
-    }};
-
-// Returns the candidates for the last of these words.
-Lines Candidates(const Arguments& words) {
-  return absl::StrSplit(Completions({.words = words}, kRetryq), '\n', absl::SkipEmpty());
-}
-
-TEST(Completions, OfTheFirstWordAreCommandsAndFlags) {
-  EXPECT_THAT(Candidates({""}), ElementsAre("work\tRun it", "completions\t", "parked\t",
-                                            "--version\tPrint the version"));
-}
-
-TEST(Completions, OfACommandAreItsUnusedFlags) {
-  EXPECT_THAT(Candidates({"work", "--queue", "q", "--header", "h", "--type=quorum", ""}),
-              ElementsAre("--svg\tA file", "--header\tSome", "-h\tHelp", "--help\tHelp"));
-  EXPECT_THAT(Candidates({"wrok", ""}), ElementsAre(HasSubstr("--version")));
-}
-
-TEST(Completions, OfAFlagAreItsValues) {
-  EXPECT_THAT(Candidates({"work", "--type", ""}), ElementsAre("classic\tA type", "quorum\tA type"));
-  EXPECT_THAT(Candidates({"work", "--type", "=", "q"}), Contains("quorum\tA type")) << "as in bash";
-  EXPECT_THAT(Candidates({"work", "--type", "="}), Contains("quorum\tA type"));
-  EXPECT_THAT(Candidates({"work", "--type=q"}), Contains("--type=quorum\tA type"));
-  EXPECT_THAT(Candidates({"work", "--queue", ""}), IsEmpty());
-  EXPECT_THAT(Candidates({"work", "--svg", "a"}), ElementsAre(":files"));
-}
-
-TEST(Completions, OfASubcommandAreItsCommands) {
-  EXPECT_THAT(Candidates({"parked", ""}), ElementsAre("list\t", "--help\t"));
-  EXPECT_THAT(Candidates({"parked", "list", ""}), ElementsAre("--as\t"));
-  EXPECT_THAT(Candidates({"parked", "list", "--as", ""}), ElementsAre("a\t", "b\t"));
-  EXPECT_THAT(Candidates({"completions", ""}), Contains("zsh\tThe shell"));
-}
-
-TEST(Completions, AfterDashesAreProgramsAndThenFiles) {
-  EXPECT_THAT(Candidates({"work", "--", ""}), ElementsAre(":programs"));
-  EXPECT_THAT(Candidates({"work", "--", "cat", "--"}), ElementsAre(":files"));
-}
-
-TEST(Completions, RequireOneOfThreeShells) {
-  EXPECT_EQ(OptionsIn(ParseCompletions({"zsh"})).shell, "zsh");
-  EXPECT_THAT(OptionsIn(ParseCompletions({"--words"})).words, ElementsAre(""));
-  EXPECT_THAT(ComplaintsIn(ParseCompletions({"tcsh"})), HasSubstr("name bash, zsh or fish"));
-  EXPECT_THAT(ComplaintsIn(ParseCompletions({})), HasSubstr("name bash, zsh or fish"));
-  EXPECT_THAT(ComplaintsIn(ParseCompletions({"bash", "zsh"})), HasSubstr("'zsh'"));
-}
 
 // Runs a shell with a script in the language of this shell, and the command in $PATH. Returns the
 // lines that it prints.
@@ -91,11 +28,57 @@ Lines Printed(const std::string& shell, const std::string& script) {
   return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
+// Returns the candidates for the last of these words.
+Lines Candidates(const Lines& words) {
+  return Printed("sh", "retryq completions --words '" + absl::StrJoin(words, "' '") + "'");
+}
+
+TEST(Completions, OfTheFirstWordAreCommandsAndFlags) {
+  EXPECT_THAT(Candidates({""}),
+              AllOf(Contains(StartsWith("work\tRun a program")), Contains(StartsWith("parked\t")),
+                    Contains("--version\tPrint the version")));
+  EXPECT_THAT(Candidates({"wrok", ""}), Contains(HasSubstr("--version")));
+}
+
+TEST(Completions, OfACommandAreItsUnusedFlags) {
+  EXPECT_THAT(
+      Candidates({"send", "--queue", "q", "--header", "h", "--declare-type=quorum", ""}),
+      AllOf(Contains(StartsWith("--header\t")), Contains("--help\tPrint this and exit"),
+            Not(Contains(StartsWith("--queue\t"))), Not(Contains(StartsWith("--declare-type\t")))));
+}
+
+TEST(Completions, OfAFlagAreItsValues) {
+  EXPECT_THAT(Candidates({"work", "--queue-type", ""}),
+              ElementsAre(StartsWith("classic\tSet the type"), StartsWith("quorum\t")));
+  EXPECT_THAT(Candidates({"work", "--queue-type", "="}), Contains(StartsWith("quorum\t")));
+  EXPECT_THAT(Candidates({"work", "--queue-type=q"}),
+              Contains(StartsWith("--queue-type=quorum\t")));
+  EXPECT_THAT(Candidates({"work", "--queue", ""}), IsEmpty());
+}
+
+TEST(Completions, OfASubcommandAreItsCommands) {
+  EXPECT_THAT(Candidates({"parked", ""}), Contains("list\t"));
+  EXPECT_THAT(Candidates({"parked", "list", "--by", ""}), Contains(StartsWith("error\t")));
+  EXPECT_THAT(Candidates({"completions", ""}), Contains("zsh\tThe shell"));
+}
+
+TEST(Completions, AfterDashesAreProgramsAndThenFiles) {
+  EXPECT_THAT(Candidates({"work", "--", ""}), ElementsAre(":programs"));
+  EXPECT_THAT(Candidates({"work", "--", "cat", "--"}), ElementsAre(":files"));
+}
+
+TEST(Completions, RequireOneOfThreeShells) {
+  for (const char* shell : {"tcsh", "", "bash zsh"}) {
+    EXPECT_THAT(Printed("sh", absl::StrCat("retryq completions ", shell, " || true")),
+                Contains(ContainsRegex("name bash, zsh or fish|'zsh': unexpected here")));
+  }
+}
+
 bool IsInstalled(const std::string& shell) {
   return Printed("sh", "command -v " + shell + " || true") != Lines();
 }
 
-Lines CompletedByBash(const Arguments& words) {
+Lines CompletedByBash(const Lines& words) {
   return Printed("bash --norc --noprofile",
                  absl::StrCat("set -u\nsource <(retryq completions bash)\nCOMP_WORDS=(retryq '",
                               absl::StrJoin(words, "' '"), "')\nCOMP_CWORD=", words.size(),
