@@ -94,6 +94,20 @@ TEST_F(CommandReturns, ReportsAFullQueueUntilItHasRoom) {
   EXPECT_TRUE(Until([&] { return Last(std::nullopt); }));
 }
 
+TEST_F(CommandReturns, ReportsAPolicyThatSendsCopiesElsewhere) {
+  peer_.DeclareQueue("retry.100");
+  vhost_.management().Put("/policies/" + vhost_.name() + "/elsewhere",
+                          {{"pattern", "^retry[.]"},
+                           {"apply-to", "queues"},
+                           {"definition", {{"dead-letter-routing-key", "x"}}}});
+  const auto watch = Watch();
+  ASSERT_TRUE(Until([&] {
+    Retried(*watch, "retry.100");
+    return Last(Kind::kRedirected);
+  }));
+  EXPECT_THAT(troubles_.back()->why, AllOf(HasSubstr("'x'"), HasSubstr("'retry.100'")));
+}
+
 TEST_F(CommandReturns, ReportsOnceThatTheStateIsUnknown) {
   const auto watch = Watch("nobody");
   Retried(*watch, "retry.100");

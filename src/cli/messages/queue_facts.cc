@@ -133,6 +133,14 @@ absl::Status EnsureParked(ManagementApi& api, BrokerSession& session,
                    "; remedy: delete it, or name another queue by --parked"));
 }
 
+std::optional<QueueFigures> FiguresOf(const Json& queue) {
+  const auto all = IntegerOf(queue, "messages");
+  const auto unacked = IntegerOf(queue, "messages_unacknowledged");
+  if (!all || !unacked || *all < 0 || *unacked < 0) return std::nullopt;
+  return QueueFigures{.all = static_cast<std::uint64_t>(*all),
+                      .unacked = static_cast<std::uint64_t>(*unacked)};
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<std::int64_t>> MoveAt(const Json& queue, const std::string& name) {
@@ -166,14 +174,6 @@ std::string WhyUnfitForParking(const Json& queue) {
   }
   if (BoolOf(queue, "exclusive").value_or(false)) return "is exclusive to another connection";
   return "";
-}
-
-std::optional<QueueFigures> FiguresOf(const Json& queue) {
-  const auto all = IntegerOf(queue, "messages");
-  const auto unacked = IntegerOf(queue, "messages_unacknowledged");
-  if (!all || !unacked || *all < 0 || *unacked < 0) return std::nullopt;
-  return QueueFigures{.all = static_cast<std::uint64_t>(*all),
-                      .unacked = static_cast<std::uint64_t>(*unacked)};
 }
 
 absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const std::string& queue) {

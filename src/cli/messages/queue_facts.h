@@ -37,7 +37,6 @@ struct QueueFigures {
   std::uint64_t all = 0;
   std::uint64_t unacked = 0;
 };
-std::optional<QueueFigures> FiguresOf(const nlohmann::json& queue);
 
 // The facts about a queue that a reader needs first.
 struct BeforeReading {

@@ -33,6 +33,27 @@ std::string WhatBecomesOfCopies(std::int64_t undelivered) {
                       " so far) and are dropped from classic ones");
 }
 
+// Why a queue refuses messages: its length limit was reached, up to five seconds ago.
+std::optional<std::string> WhyFull(const Json& queue) {
+  const std::optional<QueueSetting> refusal = RefusalOf(queue);
+  if (!refusal) return std::nullopt;
+  for (const LengthLimit& limit : LengthLimitsOf(queue)) {
+    const std::optional<std::int64_t> now = IntegerOf(queue, limit.reached_by);
+    if (!now || *now < limit.most) continue;
+    return absl::StrCat(limit.key, " ", limit.most, ", ", refusal->value.get<std::string>());
+  }
+  return std::nullopt;
+}
+
+// By which setting of a policy the copies of a delay queue go elsewhere (F29); empty if by none.
+std::string WhyRedirected(const Json& delay_queue, const std::string& name) {
+  const auto key =
+      TextOf(FieldOf(delay_queue, "effective_policy_definition"), "dead-letter-routing-key");
+  if (!key) return "";
+  return absl::StrCat("a policy sets dead-letter-routing-key ", InQuotes(*key), " on the queue ",
+                      InQuotes(name));
+}
+
 }  // namespace
 
 RightsCheck::RightsCheck(EventLoop& loop, const WorkOptions& worker,
@@ -104,25 +125,6 @@ void RightsCheck::Finish() {
 std::string_view NameOf(ReturnTrouble::Kind kind) {
   constexpr std::string_view kNames[] = {"gone", "full", "redirected", "undelivered"};
   return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::optional<std::string> WhyFull(const Json& queue) {
-  const std::optional<QueueSetting> refusal = RefusalOf(queue);
-  if (!refusal) return std::nullopt;
-  for (const LengthLimit& limit : LengthLimitsOf(queue)) {
-    const std::optional<std::int64_t> now = IntegerOf(queue, limit.reached_by);
-    if (!now || *now < limit.most) continue;
-    return absl::StrCat(limit.key, " ", limit.most, ", ", refusal->value.get<std::string>());
-  }
-  return std::nullopt;
-}
-
-std::string WhyRedirected(const Json& delay_queue, const std::string& name) {
-  const auto key =
-      TextOf(FieldOf(delay_queue, "effective_policy_definition"), "dead-letter-routing-key");
-  if (!key) return "";
-  return absl::StrCat("a policy sets dead-letter-routing-key ", InQuotes(*key), " on the queue ",
-                      InQuotes(name));
 }
 
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,

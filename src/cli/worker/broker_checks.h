@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,14 +75,6 @@ struct ReturnState {
   std::string redirected;           // why copies from a delay queue do not reach it
   std::int64_t undelivered = 0;     // in the delay queues
 };
-
-// Returns why a queue of the management API refuses messages: its length limit was reached, up to
-// five seconds ago, and its overflow is reject-publish. nullopt if it accepts them.
-std::optional<std::string> WhyFull(const nlohmann::json& queue);
-
-// Returns the setting of a policy by which the copies of a delay queue go elsewhere (F29); empty if
-// there is none.
-std::string WhyRedirected(const nlohmann::json& delay_queue, const std::string& name);
 
 // Each copy is undelivered for a moment, so undelivered copies are a problem only if the previous
 // check also found some.

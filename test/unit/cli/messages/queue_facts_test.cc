@@ -52,17 +52,6 @@ TEST(DeliveryLimit, IsRefusedIfItIsUnknownOrTooLow) {
   }
 }
 
-TEST(QueueFigures, AreKnownOnceTheBrokerReportsBoth) {
-  const auto figures = FiguresOf(Json{{"messages", 7}, {"messages_unacknowledged", 3}});
-  ASSERT_TRUE(figures.has_value());
-  EXPECT_EQ(figures->all, 7U);
-  EXPECT_EQ(figures->unacked, 3U);
-  for (const char* queue : {"null", R"({"messages":7})", R"({"messages_unacknowledged":3})",
-                            R"({"messages":-1,"messages_unacknowledged":3})"}) {
-    EXPECT_FALSE(FiguresOf(Json::parse(queue)).has_value()) << queue;
-  }
-}
-
 TEST(ParkedQueue, MustKeepMessages) {
   EXPECT_EQ(WhyUnfitForParking(Json::parse(R"({"type":"quorum","durable":true})")), "");
   for (const char* queue :
