@@ -251,7 +251,7 @@ void CommandPool::Stop(std::function<void()> stopped) {
 std::optional<OldestJob> CommandPool::Oldest() const {
   if (running_.empty()) return std::nullopt;
   const Job& job = running_.front().job;
-  return OldestJob{job.delivery, loop_.clock().SinceBoot() - job.begun};
+  return OldestJob{job.delivery, job.begun};
 }
 
 std::vector<Job> CommandPool::StopNow() {

@@ -45,7 +45,7 @@ struct Job {
 // The message that has been running longest.
 struct OldestJob {
   const Delivery& delivery;
-  absl::Duration running;
+  absl::Duration begun;  // since boot
 };
 
 // Messages that wait for a program, in order. A message whose channel is gone is skipped, because

@@ -94,7 +94,7 @@ class LinesPool::Program {
 
   std::optional<OldestJob> Oldest() const {
     if (open_.empty()) return std::nullopt;
-    return OldestJob{open_.front().job.delivery, TimeOver(open_.front())};
+    return OldestJob{open_.front().job.delivery, BegunAt(open_.front())};
   }
 
  private:
@@ -107,10 +107,10 @@ class LinesPool::Program {
 
   absl::Duration Now() const { return pool_.loop_.clock().SinceBoot(); }
 
-  // How long the program has been working on this message. A program that answers in order usually
-  // begins a message after it has answered the previous one.
-  absl::Duration TimeOver(const Open& open) const {
-    return Now() - (in_order_ ? std::max(open.given, answered_at_) : open.given);
+  // When the program began to work on this message. A program that answers in order usually begins
+  // a message after it has answered the previous one.
+  absl::Duration BegunAt(const Open& open) const {
+    return in_order_ ? std::max(open.given, answered_at_) : open.given;
   }
 
   void OnOutput(std::string_view text);
@@ -199,10 +199,10 @@ void LinesPool::Program::OnLine(std::string_view line) {
   }
   Settlement settlement = std::move(found->job.settlement);
   in_order_ = in_order_ && found == open_.begin();
-  const absl::Duration took = TimeOver(*found);
+  const absl::Duration begun = BegunAt(*found);
   answered_at_ = Now();
   open_.erase(found);
-  std::move(settlement).Settle(std::move(answer->outcome).Took(took));
+  std::move(settlement).Settle(std::move(answer->outcome).Took(answered_at_ - begun));
 }
 
 // The program usually exits next.
@@ -224,7 +224,7 @@ void LinesPool::Program::OnEnded(const ProcessEnd& process) {
   end.one_is_cause = !in_peace && in_time && open_.size() > 1;
   end.first_is_cause =
       !in_peace && !open_.empty() && (in_time ? open_.size() == 1 : open_.front().id == timed_out_);
-  if (!open_.empty()) end.took = TimeOver(open_.front());
+  if (!open_.empty()) end.took = Now() - BegunAt(open_.front());
   end.unanswered = TakeOpen();
   pool_.OnEnded(slot_, std::move(end));
 }
@@ -410,7 +410,7 @@ std::optional<OldestJob> LinesPool::Oldest() const {
   for (const auto& slot : slots_) {
     if (slot->program == nullptr) continue;
     const std::optional<OldestJob> its = slot->program->Oldest();
-    if (its && (!oldest || its->running > oldest->running)) oldest.emplace(*its);
+    if (its && (!oldest || its->begun < oldest->begun)) oldest.emplace(*its);
   }
   return oldest;
 }

@@ -323,7 +323,8 @@ class Worker : private Observer {
   void LookAtPrograms() {
     if (pool_ == nullptr) return;
     const std::optional<OldestJob> oldest = pool_->Oldest();
-    metrics_->OnPrograms(pool_->Trouble(), oldest ? oldest->running : absl::ZeroDuration());
+    metrics_->OnPrograms(pool_->Trouble(),
+                         oldest ? loop_.clock().SinceBoot() - oldest->begun : absl::ZeroDuration());
   }
 
   void WatchRunning() {
@@ -332,7 +333,7 @@ class Worker : private Observer {
       WatchRunning();
       const std::optional<OldestJob> oldest = pool_->Oldest();
       if (!oldest) return;
-      if (const auto said = running_.Look(loop_.clock().SinceBoot(), oldest->running)) {
+      if (const auto said = running_.Look(loop_.clock().SinceBoot(), oldest->begun)) {
         SayOf(oldest->delivery, oldest->delivery.id(), Severity::kWarning, "still_running", *said);
       }
     });

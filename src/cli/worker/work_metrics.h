@@ -30,15 +30,14 @@ class RunningWatch {
     usual_ += (took - usual_) / ended_;
   }
 
-  // Returns a warning about the message that has been running longest, if necessary. `now` is since
-  // boot.
-  std::optional<std::string> Look(absl::Duration now, absl::Duration running) {
+  // Returns a warning about the message that has been running longest, if necessary: once for each
+  // message. Times are since boot.
+  std::optional<std::string> Look(absl::Duration now, absl::Duration begun) {
+    const absl::Duration running = now - begun;
     const absl::Duration much =
         ended_ == 0 ? absl::Minutes(1) : std::max(10 * usual_, absl::Seconds(1));
-    // The start is computed from the caller's times, which are not exact.
-    const bool is_said = now - running <= said_ + absl::Milliseconds(1);
-    if (running < much || is_said) return std::nullopt;
-    said_ = now - running;
+    if (running < much || begun <= said_) return std::nullopt;
+    said_ = begun;
     return absl::StrCat(
         "it has been running for ", Seconds(running), ", ",
         ended_ == 0 ? "and no message has ended so far"

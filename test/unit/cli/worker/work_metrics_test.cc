@@ -124,11 +124,14 @@ TEST(WorkMetrics, HaveNoTroubleIfOneBodyIsTooLarge) {
 
 TEST(RunningWatch, AllowsTheFirstMessageAMinuteAndShortOnesASecond) {
   RunningWatch watch;
-  EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Seconds(59)), std::nullopt);
-  EXPECT_NE(watch.Look(absl::Seconds(101), absl::Seconds(60)), std::nullopt);
+  const auto begun = absl::Seconds(40);
+  EXPECT_EQ(watch.Look(begun + absl::Seconds(59), begun), std::nullopt);
+  EXPECT_NE(watch.Look(begun + absl::Seconds(60), begun), std::nullopt);
+  EXPECT_EQ(watch.Look(begun + absl::Seconds(61), begun), std::nullopt);  // once
   watch.Ended(absl::Milliseconds(1));
-  EXPECT_EQ(watch.Look(absl::Seconds(200), absl::Milliseconds(999)), std::nullopt);
-  EXPECT_NE(watch.Look(absl::Seconds(201), absl::Seconds(1)), std::nullopt);
+  const auto later = absl::Seconds(200);
+  EXPECT_EQ(watch.Look(later + absl::Milliseconds(999), later), std::nullopt);
+  EXPECT_NE(watch.Look(later + absl::Seconds(1), later), std::nullopt);
 }
 
 }  // namespace retryq::cli::work_metrics_test
