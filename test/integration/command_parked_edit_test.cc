@@ -112,6 +112,7 @@ TEST_P(CommandParkedEdit, KeepsAnEditedFileThatCannotBeRead) {
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, HasSubstr("the line '--- body ---'"));
   EXPECT_EQ(KeptBy(end), "broken\n");
+  EXPECT_EQ(Edit("rm \"$1\"; mkfifo \"$1\"").code, 64);
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 

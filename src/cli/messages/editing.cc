@@ -100,9 +100,9 @@ absl::Status FileError(const std::string& path) {
       absl::StrCat("the file to edit, ", path, ": ", std::strerror(errno), "; see TMPDIR"));
 }
 
-// Opens the file again, because an editor may have replaced it.
+// Opens the file again, because an editor may have replaced it. A FIFO without a writer is empty.
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return FileError(path);
   return ReadAll(file.get());
 }

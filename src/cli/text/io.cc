@@ -115,7 +115,7 @@ absl::Status WriteResult(std::string_view result) {
                              std::error_code(errno, std::generic_category()).message());
 }
 
-absl::StatusOr<std::string> ReadAll(int fd) {
+absl::StatusOr<std::string> ReadAll(int fd, std::size_t most) {
   std::string all;
   std::array<char, 65536> chunk;
   for (;;) {
@@ -123,6 +123,10 @@ absl::StatusOr<std::string> ReadAll(int fd) {
     if (size == 0) return all;
     if (size > 0) {
       all.append(chunk.data(), static_cast<std::size_t>(size));
+      if (all.size() > most) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the input has more than ", most, " bytes; remedy: shorten it"));
+      }
     } else if (errno == EAGAIN) {
       pollfd readable = {fd, POLLIN, 0};
       ::poll(&readable, 1, -1);

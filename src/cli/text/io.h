@@ -46,8 +46,9 @@ bool WriteAll(int fd, std::string_view data);
 // Writes a result to stdout. Returns kDataLoss, for exit status 74, if it cannot be written.
 absl::Status WriteResult(std::string_view result);
 
-// Reads `fd` to its end, any bytes.
-absl::StatusOr<std::string> ReadAll(int fd);
+// Reads `fd` to its end, any bytes. Returns kInvalidArgument if there are more than `most`, by
+// default the largest body that RabbitMQ can accept.
+absl::StatusOr<std::string> ReadAll(int fd, std::size_t most = std::size_t{512} << 20);
 
 // Prepares the process, however it was started: 0, 1 and 2 are open, SIGPIPE and SIGXFSZ are
 // ignored, and children can be waited for. Reading a closed stdin and writing to a closed stdout

@@ -139,6 +139,13 @@ class WaitingTest : public ::testing::Test {
                                   [this](const std::string& text) { said_.push_back(text); }};
 };
 
+TEST(ReadAll, RefusesInputWithoutEnd) {
+  const FileDescriptor zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  const absl::StatusOr<std::string> all = ReadAll(zeros.get(), 1'000'000);
+  EXPECT_TRUE(absl::IsInvalidArgument(all.status()));
+  EXPECT_THAT(std::string(all.status().message()), HasSubstr("more than 1000000 bytes"));
+}
+
 TEST(UnreachableRemedy, FitsTheReason) {
   EXPECT_THAT(UnreachableRemedy("cannot connect to h:1: Connection refused; is RabbitMQ running?"),
               HasSubstr("start the broker"));
