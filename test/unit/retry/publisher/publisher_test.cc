@@ -328,6 +328,19 @@ TEST_F(PublisherTest, SendsARefusedMessageAlone) {
 }
 
 // Messages that close the connection are tried more and more rarely, however many there are.
+// A large message, whose channel was closed, may still wait to be sent.
+TEST_F(PublisherTest, BlamesNoMessageForWhichTheConnectionHadNoRoom) {
+  NotingPublish message("message");
+  Send(message);
+  CloseChannel();
+  for (int i = 0; i < 2; ++i) {
+    time_.Advance(absl::Seconds(10));
+    ASSERT_THAT(OpenBodies(), ElementsAre("message"));
+    CloseChannel(506, "too many bytes wait to be sent");
+  }
+  EXPECT_THAT(message.ends, IsEmpty());
+}
+
 TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
   constexpr int kCauses = 20;
   std::deque<NotingPublish> causes;
