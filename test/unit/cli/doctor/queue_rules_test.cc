@@ -73,6 +73,11 @@ TEST_F(QueueRules, AcceptAnyJson) {
   }
 }
 
+TEST_F(QueueRules, ReportAQueueThatPushesMessagesOut) {
+  EXPECT_THAT(Lines(Check(Under({{"max-length", 1}}))),
+              ElementsAre(StartsWith("problem: policy 'limits' sets max-length")));
+}
+
 // CommandDoctorPolicies tests the commands.
 TEST_F(QueueRules, ExplainHowToRemoveASettingOfAPolicyThatIsNotKnown) {
   EXPECT_EQ(Check(Queue({{"effective_policy_definition", {{"expires", 1}}}}))[0].remedy,
