@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -34,8 +35,29 @@ std::string Describe(const MetricsAddress& address, int port) {
                          .port = static_cast<std::uint16_t>(port)});
 }
 
-// Listens on the first address of the host that can be used.
-absl::StatusOr<evconnlistener*> ListenOn(event_base* base, const MetricsAddress& address) {
+// Returns a listening socket, or -1 with the reason in errno.
+int ListenOn(const addrinfo& address) {
+  const int socket = ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                              address.ai_protocol);
+  if (socket < 0) return -1;
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (address.ai_family == AF_INET6) {
+    const int off = 0;
+    ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
+  if (::bind(socket, address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket, kBacklog) == 0) {
+    return socket;
+  }
+  const int error = errno;
+  ::close(socket);
+  errno = error;
+  return -1;
+}
+
+// Listens on the first address of the host that can be used. Returns the socket, or
+// kInvalidArgument with the reason.
+absl::StatusOr<int> ListenOn(const MetricsAddress& address) {
   std::vector<const char*> hosts = {address.host.c_str()};
   if (address.host.empty()) hosts = {kAllAddresses, kAllOfIpv4};
   for (const char* const host : hosts) {
@@ -48,10 +70,7 @@ absl::StatusOr<evconnlistener*> ListenOn(event_base* base, const MetricsAddress&
     if (unresolved != 0) return absl::InvalidArgumentError(::gai_strerror(unresolved));
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
     for (; found != nullptr; found = found->ai_next) {
-      evconnlistener* const listener = evconnlistener_new_bind(
-          base, nullptr, nullptr, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
-          kBacklog, found->ai_addr, static_cast<int>(found->ai_addrlen));
-      if (listener != nullptr) return listener;
+      if (const int socket = ListenOn(*found); socket >= 0) return socket;
     }
     if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL) break;
   }
@@ -104,16 +123,16 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Listen(event_base*
                                                                      const Clock& clock,
                                                                      const MetricsAddress& address,
                                                                      Pages pages) {
-  const absl::StatusOr<evconnlistener*> listener = ListenOn(base, address);
-  if (!listener.ok()) {
+  const absl::StatusOr<int> socket = ListenOn(address);
+  if (!socket.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("cannot listen on ",
                                                    Describe(address, address.port), ": ",
-                                                   std::string(listener.status().message())));
+                                                   std::string(socket.status().message())));
   }
   std::unique_ptr<MetricsServer> server(new MetricsServer(base, timers, clock, std::move(pages)));
-  server->url_ =
-      absl::StrCat("http://", Describe(address, PortOf(evconnlistener_get_fd(*listener))));
-  server->listener_ = *listener;
+  server->url_ = absl::StrCat("http://", Describe(address, PortOf(*socket)));
+  server->listener_ = evconnlistener_new(base, nullptr, nullptr,
+                                         LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, *socket);
   evhttp_bind_listener(server->http_.get(), server->listener_);
   evconnlistener_set_error_cb(server->listener_, [](evconnlistener*, void* http) {
     Servers().at(http)->OnAcceptError(errno);
