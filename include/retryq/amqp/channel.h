@@ -120,8 +120,8 @@ class RETRYQ_EXPORT Channel {
   // Calls `done` exactly once with a PublishOutcome, unless the channel is destroyed first. A
   // publish is not sent, and ends with kUnknown and a matching code, if the broker would close the
   // connection because of it (501: a header that exceeds `Connection::max_header_size`; 502: a name
-  // that is too long) or if it would fill the memory (506: kMaxUnconfirmed publishes are open, or
-  // `Connection::kMaxUnsentBytes` wait to be sent). A caller that publishes faster than the broker
+  // that is too long). It ends with kNotSent if kMaxUnconfirmed publishes are open, or if
+  // `Connection::kMaxUnsentBytes` wait to be sent. A caller that publishes faster than the broker
   // confirms should publish more in the callbacks of earlier publishes.
   void Publish(const PublishParams& params, std::function<void(const PublishResult&)> done);
   std::size_t unconfirmed() const;

@@ -67,6 +67,7 @@ enum class PublishOutcome {
   kNacked,     // the broker refused the message (basic.nack)
   kUnknown,    // channel or connection was lost before the reply: the message may or may not have
                // arrived
+  kNotSent,    // the channel has no room now: publish again when others have ended
 };
 
 struct PublishResult {

@@ -148,6 +148,9 @@ void Relay::OnResult(Copy& copy, const PublishResult& result) {
       outcome.not_passed_on = std::string(result.text);
       outcome.refused = result.code != 0;
       break;
+    case PublishOutcome::kNotSent:
+      outcome.not_passed_on = std::string(result.text);
+      break;
   }
   FinishEnded();
 }

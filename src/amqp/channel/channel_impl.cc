@@ -382,31 +382,30 @@ void Channel::Impl::Close(std::function<void()> closed) {
 
 void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback&& done,
                             std::uint64_t to_come) {
-  const auto fail_later = [&](std::uint16_t code, const char* text) {
-    Defer([code, text, done = std::move(done)](Impl&) {
-      done({.outcome = PublishOutcome::kUnknown, .code = code, .text = text});
+  const auto end_later = [&](PublishOutcome outcome, std::uint16_t code, const char* text) {
+    Defer([outcome, code, text, done = std::move(done)](Impl&) {
+      done({.outcome = outcome, .code = code, .text = text});
     });
   };
-  if (!is_open()) return fail_later(0, "there is no connection");
+  const auto fail_later = [&](ReplyCode code, const char* text) {
+    end_later(PublishOutcome::kUnknown, static_cast<std::uint16_t>(code), text);
+  };
+  if (!is_open()) return end_later(PublishOutcome::kUnknown, 0, "there is no connection");
   const std::size_t header_size = ContentHeaderSize(params.properties);
   if (params.exchange.size() > kMaxNameSize || params.routing_key.size() > kMaxNameSize ||
       !FitShortStrings(params.properties, header_size)) {
-    return fail_later(static_cast<std::uint16_t>(ReplyCode::kSyntaxError),
-                      "a name or property is longer than 255 bytes");
+    return fail_later(ReplyCode::kSyntaxError, "a name or property is longer than 255 bytes");
   }
   // RabbitMQ accepts a frame that exceeds the limit by its own header and end (F53 in
   // doc/rabbitmq_facts.md).
   if (header_size > host_->frame_max()) {
-    return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
-                      "the headers do not fit into one frame");
+    return fail_later(ReplyCode::kFrameError, "the headers do not fit into one frame");
   }
   if (host_->unsent_bytes() >= Connection::kMaxUnsentBytes) {
-    return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
-                      "too many bytes wait to be sent");
+    return end_later(PublishOutcome::kNotSent, 0, "too many bytes wait to be sent");
   }
   if (unconfirmed() >= Channel::kMaxUnconfirmed) {
-    return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
-                      "too many publishes are unconfirmed");
+    return end_later(PublishOutcome::kNotSent, 0, "too many publishes are unconfirmed");
   }
   const std::string_view frames =
       host_->Write().AddPublish(number_, params, header_size, host_->frame_max(), to_come);

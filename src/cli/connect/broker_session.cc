@@ -31,6 +31,7 @@ absl::Status StatusOf(const PublishResult& result) {
     case PublishOutcome::kNacked:
       return absl::UnavailableError("the broker has refused a publish (basic.nack)");
     case PublishOutcome::kUnknown:
+    case PublishOutcome::kNotSent:
       break;
   }
   if (result.code == kAccessRefused) return absl::PermissionDeniedError(text);

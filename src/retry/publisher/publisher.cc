@@ -14,8 +14,6 @@ namespace {
 constexpr absl::Duration kFirstPublishPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPublishPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
-// The connection had no room for the publish, which was not sent.
-constexpr std::uint16_t kNoRoom = 506;
 constexpr std::size_t kMaxStale = 1024;  // steps
 
 // Returns zero before the first repetition, which usually succeeds, and growing pauses before later
@@ -240,6 +238,9 @@ void ConfirmedPublisher::OnResult(Step step, const PublishResult& result) {
     case PublishOutcome::kUnknown:
       OnChannelClosed(step.job, result);
       return;
+    case PublishOutcome::kNotSent:
+      TryAgain(step.job);
+      return;
   }
 }
 
@@ -296,7 +297,7 @@ void ConfirmedPublisher::OnChannelClosed(std::uint32_t index, const PublishResul
   const bool connection_lost = result.code == 0;
   ReportUnconfirmed(*jobs_[index], connection_lost ? "lost" : "closed",
                     connection_lost ? "the connection was lost before the confirm" : result.text);
-  if (connection_lost || result.code == kNoRoom) {
+  if (connection_lost) {
     TryAgain(index);
     return;
   }

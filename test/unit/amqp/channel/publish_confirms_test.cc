@@ -31,7 +31,8 @@ class PublishConfirmsTest : public ::testing::Test {
  protected:
   void Publish(const std::string& name, const Fingerprint& fingerprint) {
     confirms_.Add(fingerprint, [this, name](const PublishResult& result) {
-      static constexpr const char* kNames[] = {"confirmed", "returned", "nacked", "unknown"};
+      static constexpr const char* kNames[] = {"confirmed", "returned", "nacked", "unknown",
+                                               "not sent"};
       answers_.push_back(absl::StrCat(name, " ", kNames[static_cast<int>(result.outcome)],
                                       result.code == 0 ? "" : absl::StrCat(" ", result.code),
                                       std::string(result.text)));

@@ -336,9 +336,13 @@ TEST_F(PublisherTest, BlamesNoMessageForWhichTheConnectionHadNoRoom) {
   for (int i = 0; i < 2; ++i) {
     time_.Advance(absl::Seconds(10));
     ASSERT_THAT(OpenBodies(), ElementsAre("message"));
-    CloseChannel(506, "too many bytes wait to be sent");
+    broker_.open()[0]->Answer({.outcome = PublishOutcome::kNotSent});
+    time_.RunReady();
   }
   EXPECT_THAT(message.ends, IsEmpty());
+  time_.Advance(absl::Seconds(10));
+  CloseChannel(506, "RESOURCE_ERROR");
+  EXPECT_THAT(message.ends, ElementsAre(SendResult::Kind::kRefused));
 }
 
 TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
