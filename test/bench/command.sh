@@ -4,7 +4,7 @@
 # that replies to each. Publishers send to a durable classic queue; `send --lines` waits for confirms, amqp-publish does not.
 
 readonly QUEUE=retryq-bench-command
-readonly MODES=('amqp-consume' 'work' 'work --lines' 'work --lines --in-flight 64' 'amqp-publish' 'send --lines')
+readonly MODES=('amqp-consume' 'work' 'work --jobs 4' 'work --lines' 'work --lines --in-flight 64' 'amqp-publish' 'send --lines')
 rounds=3 messages=2000
 take_options 'version rounds messages' "$@"
 no_words
@@ -42,9 +42,10 @@ count_acked() {
   done
 }
 
-# measure_work COUNT ARGUMENT…: a worker, until it has acked so many
+# measure_work COUNT ARGUMENT…: a worker, until it has acked so many. Its seconds are COUNT divided by its speed between the
+# first and the last look at a part of them: neither its start and stop nor the wait for the next look counts.
 measure_work() {
-  local count=$1 acked=0
+  local count=$1 acked=0 first=0 last=0 first_at=0 last_at=0
   shift
   : >"$directory/log"
   # shellcheck disable=SC2016  # expanded by the inner shell
@@ -57,9 +58,15 @@ measure_work() {
       return 1
     }
     count_acked
+    ((0 < acked && acked < count)) || continue
+    last=$acked last_at=${EPOCHREALTIME//[!0-9]/}
+    ((first)) || first=$last first_at=$last_at
   done
   kill "$(<"$directory/pid")"
   wait $!
+  awk -v count="$count" -v micros=$((last_at - first_at)) -v acked=$((last - first)) \
+    '{ print count * micros / acked / 1e6, $2, $3 }' "$directory/times" >"$directory/steady"
+  mv "$directory/steady" "$directory/times"
 }
 
 # run_mode MODE COUNT: measures one of the modes, on a queue that holds so many messages before or after
@@ -77,6 +84,7 @@ run_mode() {
       measure amqp-consume --url "$url" --queue "$QUEUE" --prefetch-count 64 --count "$2" -- sh -c 'cat >/dev/null'
       ;;
     work) measure_work "$2" -- sh -c 'cat >/dev/null' ;;
+    'work --jobs 4') measure_work "$2" --jobs 4 -- sh -c 'cat >/dev/null' ;;
     'work --lines') measure_work "${work[@]}" -- "${reply[@]}" ;;
     'work --lines --in-flight 64') measure_work "${work[@]}" --in-flight 64 -- "${reply[@]}" ;;
     amqp-publish) measure amqp-publish --url "$url" --routing-key "$QUEUE" --persistent --line-buffered <"$directory/bodies" ;;
@@ -100,7 +108,7 @@ exec 4<>"$directory/never"
 for ((round = 1; round <= rounds; ++round)); do
   for mode in "${MODES[@]}"; do
     count=$((20 * messages))
-    [[ $mode != amqp-consume && $mode != work ]] || count=$messages
+    [[ $mode != amqp-consume && $mode != work && $mode != *--jobs* ]] || count=$messages
     run_mode "$mode" "$count"
     awk -v mode="$mode" -v n="$count" '{ printf "%s\t%.0f\t%.1f\n", mode, n / $1, ($2 + $3) / n * 1e6 }' "$directory/times"
   done
