@@ -37,7 +37,8 @@ struct ConsumerOptions {
   std::string parked_queue = {};
 
   // Maximum number of unacked deliveries. 1 to 65535. Together with `max_body` it limits memory.
-  std::uint16_t prefetch = 64;
+  // Slow handlers need less: see doc/consumers.md.
+  std::uint16_t prefetch = 256;
 
   // Bytes of the largest body that is kept in memory, 1 to 512 MiB. A message with a larger body is
   // not handled: RetryOptions::on_limit decides whether it is rejected, discarded or parked. To

@@ -20,7 +20,7 @@ namespace retryq::cli {
 // The options of `retryq work`.
 struct WorkOptions {
   BrokerPlace place;
-  ConsumerOptions consumer;
+  ConsumerOptions consumer = {.prefetch = 64};  // commands are slower than functions
   std::vector<std::string> command;
   int jobs = 1;  // children at a time
   // With --lines: the messages that a child has at a time; not set: one child per message.

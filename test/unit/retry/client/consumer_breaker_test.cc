@@ -139,7 +139,9 @@ TEST_P(ConsumerBreaker, TriesOneMessageAtATime) {
       std::move(settlement).Settle(Outcome::Requeue());
     }
   };
-  Consume(Options(), AsyncHandler([&](const Delivery&, Settlement settlement) {
+  ConsumerOptions options = Options();
+  options.prefetch = 64;
+  Consume(options, AsyncHandler([&](const Delivery&, Settlement settlement) {
             ++calls_;
             if (fail) return std::move(settlement).Settle(kDown);
             open.push_back(std::move(settlement));
