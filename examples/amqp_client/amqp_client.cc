@@ -88,6 +88,7 @@ class Roundtrip final : private amqp::ConnectionListener, private amqp::ChannelL
         return;
       case retryq::PublishOutcome::kNacked:   // the broker refused the message
       case retryq::PublishOutcome::kUnknown:  // no reply: publish again, maybe twice
+      case retryq::PublishOutcome::kNotSent:  // too many wait: publish again
         unsent_.insert(number);
         break;
     }

@@ -48,6 +48,8 @@ absl::Status StatusOf(const retryq::PublishResult& result, const std::string& qu
       return absl::NotFoundError("no queue '" + queue + "'; declare it first");
     case retryq::PublishOutcome::kNacked:
       return absl::UnavailableError("the broker refused the message; the queue may be full");
+    case retryq::PublishOutcome::kNotSent:
+      return absl::UnavailableError("too much waits to be sent; send it again");
     case retryq::PublishOutcome::kUnknown:
       break;
   }
