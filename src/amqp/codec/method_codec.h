@@ -34,7 +34,8 @@ bool IsMethod(std::string_view payload) {
 }
 template <typename Method>
 absl::Status ReadMethod(std::string_view payload, Method* method) {
-  FieldReader reader(payload.substr(sizeof(std::uint32_t)));
+  payload.remove_prefix(sizeof(std::uint32_t));
+  FieldReader reader(payload);
   std::apply([&](auto&... fields) { (reader.Read(fields), ...); }, Method::Fields(*method));
   return reader.Finish(Method::kId.name);
 }

@@ -62,7 +62,9 @@ absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
   const auto class_id = LoadBigEndian<std::uint16_t>(payload.data());
   const auto weight = LoadBigEndian<std::uint16_t>(payload.data() + kWeightAt);
   const auto flags = LoadBigEndian<std::uint16_t>(payload.data() + kFlagsAt);
-  FieldReader reader(payload.substr(kFixedSize));
+  const auto body_size = LoadBigEndian<std::uint64_t>(payload.data() + kSizeAt);
+  payload.remove_prefix(kFixedSize);
+  FieldReader reader(payload);
   if (class_id != kBasicClass) {
     return ProtocolError(ReplyCode::kFrameError,
                          absl::StrCat("content header of class ", class_id));
@@ -81,7 +83,7 @@ absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
   };
   std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(*properties));
   if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
-  return LoadBigEndian<std::uint64_t>(payload.data() + kSizeAt);
+  return body_size;
 }
 
 std::size_t ContentHeaderSize(const Properties& properties) {
