@@ -216,11 +216,10 @@ absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
 
 absl::Status Channel::Impl::OnContent(const FrameView& frame) {
   if (state_ != State::kOpen) return absl::OkStatus();
-  absl::StatusOr<std::shared_ptr<Message>> message = frame.type == FrameType::kHeader
-                                                         ? incoming_.OnHeader(frame.payload)
+  absl::Status status = frame.type == FrameType::kHeader ? incoming_.OnHeader(frame.payload)
                                                          : incoming_.OnBody(frame.payload);
-  if (!message.ok()) return message.status();
-  if (*message == nullptr) {
+  if (!status.ok()) return status;
+  if (incoming_.missing() > 0) {
     const bool is_delivery = frame.type == FrameType::kHeader && !returned_;
     const bool is_announced = incoming_.missing() >= ChannelListener::kLeastAnnounced ||
                               incoming_.message()->left_out > 0;
@@ -229,10 +228,11 @@ absl::Status Channel::Impl::OnContent(const FrameView& frame) {
     }
     return absl::OkStatus();
   }
+  std::shared_ptr<Message> message = incoming_.Take();
   if (const auto returned = std::exchange(returned_, std::nullopt)) {
-    return OnReturned(**message, *returned);
+    return OnReturned(*message, *returned);
   }
-  return OnDelivered(*std::move(message));
+  return OnDelivered(std::move(message));
 }
 
 absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& returned) {

@@ -113,7 +113,7 @@ struct WithBytesBehind {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_view payload) {
+absl::Status IncomingContent::OnHeader(std::string_view payload) {
   if (!expected_ || message_ != nullptr) {
     return ProtocolError(ReplyCode::kUnexpectedFrame, "no method preceded it");
   }
@@ -145,10 +145,10 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
   received_ = 0;
   missing_ = *body_size;
   if (missing_ > limit_) message_->left_out = missing_;
-  return TakeIfWhole();
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_view payload) {
+absl::Status IncomingContent::OnBody(std::string_view payload) {
   if (message_ == nullptr) {
     return ProtocolError(ReplyCode::kUnexpectedFrame, "no content header preceded it");
   }
@@ -164,7 +164,7 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
     message_->content.replace(received_, payload.size(), payload);
   }
   Added(payload.size());
-  return TakeIfWhole();
+  return absl::OkStatus();
 }
 
 void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
@@ -206,8 +206,7 @@ void IncomingContent::Added(std::size_t size) {
   missing_ -= size;
 }
 
-std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
-  if (missing_ > 0) return nullptr;
+std::shared_ptr<Message> IncomingContent::Take() {
   expected_ = false;
   sink_ = nullptr;
   if (message_->left_out == 0 && is_small()) {

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/message.h"
 
@@ -51,11 +50,12 @@ class IncomingContent {
   void DivertTo(std::shared_ptr<BodySink> sink);
   bool IsFull() const { return sink_ != nullptr && sink_->IsFull(); }
 
-  // Take the payload of a frame. Return the message once it is complete, else nullptr. Errors are
+  // Add the payload of a frame. If nothing is missing afterwards, call `Take`. Errors are
   // ProtocolErrors: 505 for an unexpected frame, 501 for a body larger than stated, 311 for a
   // stated size above kMaxBodySize, and those of DecodeContentHeader.
-  absl::StatusOr<std::shared_ptr<Message>> OnHeader(std::string_view payload);
-  absl::StatusOr<std::shared_ptr<Message>> OnBody(std::string_view payload);
+  absl::Status OnHeader(std::string_view payload);
+  absl::Status OnBody(std::string_view payload);
+  std::shared_ptr<Message> Take();
 
   // For a part of a body frame, without a copy: returns where to write the next bytes, if `rest`
   // bytes of the frame have not arrived. Empty if they cannot be taken: `OnBody` will report why.
@@ -65,7 +65,6 @@ class IncomingContent {
   void Added(std::size_t size);
 
  private:
-  std::shared_ptr<Message> TakeIfWhole();
   // Makes space for `size` bytes of the body. Returns false if the body is left out.
   bool Grow(std::size_t size);
 
