@@ -100,8 +100,11 @@ void Relay::Advance() {
     channel_->ConfirmSelect(nullptr);
   }
   Copy& copy = **next;
-  PublishParams params = {.exchange = copy.exchange, .routing_key = copy.routing_key};
-  if (!DecodeContentHeader(copy.header, &params.properties).ok()) return;
+  const absl::StatusOr<ContentHeader> header = DecodeContentHeader(copy.header);
+  if (!header.ok()) return;
+  const PublishParams params = {.exchange = copy.exchange,
+                                .routing_key = copy.routing_key,
+                                .properties = header->properties};
   copy.has_begun = true;
   copy.progress_at = clock_.SinceBoot();
   channel_->BeginPublish(params, copy.missing, [this, kept = *next](const PublishResult& result) {

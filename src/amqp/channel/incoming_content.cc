@@ -134,16 +134,16 @@ absl::Status IncomingContent::OnHeader(std::string_view payload) {
   message_->routing_key = add(routing_key_);
   message_->header = add(payload);
   small_body_ = end;
-  const absl::StatusOr<std::uint64_t> body_size =
-      DecodeContentHeader(message_->header, &message_->properties);
-  if (!body_size.ok()) return body_size.status();
-  if (*body_size > kMaxBodySize) {
+  std::uint64_t body_size = 0;
+  absl::Status status = DecodeContentHeader(message_->header, &message_->properties, &body_size);
+  if (!status.ok()) return status;
+  if (body_size > kMaxBodySize) {
     return ProtocolError(ReplyCode::kContentTooLarge,
-                         absl::StrCat("it announces ", *body_size, " bytes, where at most ",
+                         absl::StrCat("it announces ", body_size, " bytes, where at most ",
                                       kMaxBodySize, " are accepted"));
   }
   received_ = 0;
-  missing_ = *body_size;
+  missing_ = body_size;
   if (missing_ > limit_) message_->left_out = missing_;
   return absl::OkStatus();
 }

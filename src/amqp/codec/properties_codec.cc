@@ -48,21 +48,20 @@ bool AreKnown(std::uint16_t flags, FieldReader* reader) {
 
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
   ContentHeader header;
-  const absl::StatusOr<std::uint64_t> size = DecodeContentHeader(payload, &header.properties);
-  if (!size.ok()) return size.status();
-  header.body_size = *size;
+  const absl::Status status = DecodeContentHeader(payload, &header.properties, &header.body_size);
+  if (!status.ok()) return status;
   return header;
 }
 
-absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
-                                                  Properties* properties) {
+absl::Status DecodeContentHeader(std::string_view payload, Properties* properties,
+                                 std::uint64_t* body_size) {
   if (payload.size() < kFixedSize) {
     return ProtocolError(ReplyCode::kSyntaxError, "content header ends early");
   }
   const auto class_id = LoadBigEndian<std::uint16_t>(payload.data());
   const auto weight = LoadBigEndian<std::uint16_t>(payload.data() + kWeightAt);
   const auto flags = LoadBigEndian<std::uint16_t>(payload.data() + kFlagsAt);
-  const auto body_size = LoadBigEndian<std::uint64_t>(payload.data() + kSizeAt);
+  *body_size = LoadBigEndian<std::uint64_t>(payload.data() + kSizeAt);
   payload.remove_prefix(kFixedSize);
   FieldReader reader(payload);
   if (class_id != kBasicClass) {
@@ -82,8 +81,7 @@ absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
     flag >>= 1;
   };
   std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(*properties));
-  if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
-  return body_size;
+  return reader.Finish("content header");
 }
 
 std::size_t ContentHeaderSize(const Properties& properties) {

@@ -23,9 +23,10 @@ struct ContentHeader {
 // weight other than zero, 502 for bytes that do not match their lengths and flags, or are left
 // over.
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
-// The same, but fills in `*properties`, which must be empty, and must not be used after an error.
-// Returns the size of the body.
-absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload, Properties* properties);
+// The same, but fills in `*properties`, which must be empty, and `*body_size`. Both must not be
+// used after an error.
+absl::Status DecodeContentHeader(std::string_view payload, Properties* properties,
+                                 std::uint64_t* body_size);
 
 // Writes the payload, ContentHeaderSize bytes. Short strings in `properties` must be at most 255
 // bytes.
