@@ -229,9 +229,7 @@ absl::Status Channel::Impl::OnContent(const FrameView& frame) {
     return absl::OkStatus();
   }
   std::shared_ptr<Message> message = incoming_.Take();
-  if (const auto returned = std::exchange(returned_, std::nullopt)) {
-    return OnReturned(*message, *returned);
-  }
+  if (returned_) return OnReturned(*message, *std::exchange(returned_, std::nullopt));
   return OnDelivered(std::move(message));
 }
 
@@ -421,14 +419,17 @@ void Channel::Impl::AddBody(std::string_view part) {
 
 void Channel::Impl::Ack(std::uint64_t tag) {
   if (!is_open()) return;
-  acks_.Settle(tag, AckCoalescer::Kind::kAck);
-  host_->Write();
+  Settle(tag, AckCoalescer::Kind::kAck);
 }
 
 void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
   if (!is_open()) return;
-  acks_.Settle(tag, requeue ? AckCoalescer::Kind::kRequeue : AckCoalescer::Kind::kReject);
-  host_->Write();
+  Settle(tag, requeue ? AckCoalescer::Kind::kRequeue : AckCoalescer::Kind::kReject);
+}
+
+void Channel::Impl::Settle(std::uint64_t tag, AckCoalescer::Kind kind) {
+  if (!acks_.pending()) host_->Write();  // the flush then sends what is settled until it
+  acks_.Settle(tag, kind);
 }
 
 // From 4.3 on, deliveries that a closed channel leaves unsettled count as failed, but those that

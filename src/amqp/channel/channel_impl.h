@@ -95,6 +95,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Writes the acks of this turn.
   void FlushAcks();
   // Writes a requeue of all unsettled deliveries.
+  void Settle(std::uint64_t tag, AckCoalescer::Kind kind);
   void RequeueAll();
 
   // Whether both ends have closed it, so that its number is free.

@@ -295,6 +295,7 @@ std::size_t Session::frame_limit() const {
 
 std::size_t Session::HandleFrames(std::string_view bytes) {
   const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn;
+  const std::size_t limit = frame_limit();
   std::string_view rest = bytes;
   FrameView frame;
   for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
@@ -302,8 +303,8 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
       HandleRestAfter(absl::ZeroDuration());
       break;
     }
-    if (!ReadFrame(rest, frame_limit(), &frame)) {
-      const absl::Status fault = NextFrame(rest, frame_limit()).status();
+    if (!ReadFrame(rest, limit, &frame)) {
+      const absl::Status fault = NextFrame(rest, limit).status();
       if (!fault.ok()) OnProtocolError(rest, fault);
       break;
     }

@@ -369,15 +369,11 @@ void Retrier::Impl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts&
                    .delivery = &delivery});
 }
 
-// Determined again for each channel, because the broker may be another one.
-bool Retrier::Impl::CountsTimeouts(const amqp::Message& message) {
-  if (message.delivery_tag.generation != generation_) {
-    generation_ = message.delivery_tag.generation;
-    counts_timeouts_ =
-        options_.retry.count_redeliveries != CountRedeliveries::kNever &&
-        BrokerVersion::Parse(shared_->broker().server_version()).CountsFailuresOnly();
-  }
-  return counts_timeouts_;
+// Its broker may be another one.
+void Retrier::Impl::OnNewChannel(const amqp::Message& message) {
+  generation_ = message.delivery_tag.generation;
+  counts_timeouts_ = options_.retry.count_redeliveries != CountRedeliveries::kNever &&
+                     BrokerVersion::Parse(shared_->broker().server_version()).CountsFailuresOnly();
 }
 
 // Tracks the call only if timeouts are counted. The flag is reused when no settlement refers to it.

@@ -166,7 +166,11 @@ class Retrier::Impl final {
   void Skip(amqp::MessagePtr message, const Delivery::History& history);
   static void CallHandlerOf(const Wrapped& wrapped, Id id);
   void ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts);
-  bool CountsTimeouts(const amqp::Message& message);
+  bool CountsTimeouts(const amqp::Message& message) {
+    if (message.delivery_tag.generation != generation_) OnNewChannel(message);
+    return counts_timeouts_;
+  }
+  void OnNewChannel(const amqp::Message& message);
   std::shared_ptr<std::atomic<bool>> BeginAsync(Place& place) const;
   void RememberTimeouts();
   void AskWhetherCounts(std::function<void()> done);
