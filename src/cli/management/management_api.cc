@@ -24,14 +24,15 @@ constexpr char kNameTheApi[] =
     "enable the management plugin (rabbitmq-plugins enable rabbitmq_management), or name the URL "
     "of the management API with --management";
 
-// Servers round the Date header down, so their time is on average half a second later.
+// RabbitMQ's server rounds the Date header down, and computes it anew once a second: it is up to
+// two seconds old.
 std::optional<ManagementApi::ClockDifference> CompareClocks(const HttpReply& reply) {
   if (!reply.date) return std::nullopt;
-  constexpr absl::Duration kHalfASecond = absl::Milliseconds(500);
+  constexpr absl::Duration kMeanAge = absl::Seconds(1);
   const absl::Duration half_trip = (reply.received - reply.sent) / 2;
   return ManagementApi::ClockDifference{
-      .difference = *reply.date + kHalfASecond - (reply.sent + half_trip),
-      .error = kHalfASecond + half_trip};
+      .difference = *reply.date + kMeanAge - (reply.sent + half_trip),
+      .error = kMeanAge + half_trip};
 }
 
 // The field that the response to a path has on every version of RabbitMQ; nullptr if there is no

@@ -24,8 +24,7 @@ inline constexpr int kHttpOk = 200;
 // Replies are JSON, but may have any content: see json_line.h.
 class ManagementApi {
  public:
-  // The broker's clock minus the local one, and the error of this difference: the broker reports
-  // whole seconds.
+  // The broker's clock minus the local one, and the error of this difference.
   struct ClockDifference {
     absl::Duration difference;
     absl::Duration error;

@@ -28,6 +28,17 @@ class ManagementApiTest : public ::testing::Test {
   EventLoop loop_;
 };
 
+// RabbitMQ computes its Date header once a second, so the header can be up to two seconds old.
+TEST_F(ManagementApiTest, KnowsHowInexactTheClockOfTheBrokerIs) {
+  const absl::Time before = absl::Now();
+  const auto answer = Answered("200 OK", R"({"rabbitmq_version":"4.3.6"})");
+  const absl::Time after = absl::Now();
+  ASSERT_TRUE(answer.ok() && answer->clock) << answer.status();
+  const auto& [difference, error] = *answer->clock;
+  EXPECT_LE(difference - error, answer->at - before);
+  EXPECT_GE(difference + error, answer->at + absl::Seconds(2) - after);
+}
+
 TEST_F(ManagementApiTest, ExplainsErrors) {
   using Code = absl::StatusCode;
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
