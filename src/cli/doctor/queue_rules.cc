@@ -345,6 +345,12 @@ Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key
   return RejectedReturn(worker);
 }
 
+// The policy that may set the alternate exchange; null if there is none or it is not known.
+Json PolicyOf(const QueueFacts& facts, const Json& exchange) {
+  const std::string path = PathOfPolicy(exchange);
+  return path.empty() ? Json() : JsonAt(facts.get, path).value_or(Json());
+}
+
 // Checks whether the work queue's dead letters reach a queue.
 Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
   const WorkOptions& worker = facts.worker;
@@ -377,9 +383,7 @@ Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
   const std::string used = key.empty() ? KeyOfRejected(worker) : key;
   RoutedMessage rejected;
   if (!used.empty()) rejected.routing_key = used;
-  const std::string of_policy = PathOfPolicy(*there);
-  const auto policy = of_policy.empty() ? Json() : JsonAt(facts.get, of_policy);
-  const Route route = RouteOf(*there, *bindings, policy.value_or(Json()), rejected);
+  const Route route = RouteOf(*there, *bindings, PolicyOf(facts, *there), rejected);
   if (route.is_empty()) {
     return {DeadLettersLost(
         absl::StrCat(name, " routes to no queue",
@@ -425,7 +429,8 @@ bool ShareMessages(const std::string& type, const Keys& ours, const Keys& theirs
 
 // The work exchange must route to the work queue, and to no other queue whose worker handles the
 // same retry.
-Findings CheckWorkBindings(const Json& exchange, const Json& bindings, const WorkOptions& worker) {
+Findings CheckWorkBindings(const QueueFacts& facts, const Json& exchange, const Json& bindings) {
+  const WorkOptions& worker = facts.worker;
   if (!bindings.is_array() || worker.consumer.queue.empty()) return {};
   std::map<std::string, Keys> queues;
   bool leads_on = false;  // to another exchange, and from there to any queue
@@ -439,7 +444,10 @@ Findings CheckWorkBindings(const Json& exchange, const Json& bindings, const Wor
   }
   const Keys ours = queues[worker.consumer.queue];
   queues.erase(worker.consumer.queue);
-  if (ours.empty() && !leads_on) {
+  const auto has_alternate = [&] {
+    return !RouteOf(exchange, Json::array(), PolicyOf(facts, exchange), {}).is_empty();
+  };
+  if (ours.empty() && !leads_on && !has_alternate()) {
     return {Warning("work exchange",
                     absl::StrCat("it has no binding to ", InQuotes(worker.consumer.queue),
                                  ": messages that came through it cannot return"),
@@ -505,7 +513,7 @@ Findings CheckWorkExchange(const QueueFacts& facts) {
   if (!exchange.ok()) return {};
   Findings findings = CheckExchangeType(*exchange);
   const absl::StatusOr<Json> bindings = JsonAt(facts.get, path + "/bindings/source");
-  if (bindings.ok()) Append(findings, CheckWorkBindings(*exchange, *bindings, facts.worker));
+  if (bindings.ok()) Append(findings, CheckWorkBindings(facts, *exchange, *bindings));
   return findings;
 }
 

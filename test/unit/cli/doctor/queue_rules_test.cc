@@ -136,8 +136,10 @@ TEST_F(QueueRules, FollowTheBindingsOfTheWorkExchange) {
   options_.consumer.queue = "orders";
   options_.consumer.work_exchange = "x";
   options_.consumer.share_retries = true;
-  const auto check = [this](const char* type, const Json& bindings) {
-    const QueueFacts facts = Facts(options_, {{"/exchanges/shop/x", {{"type", type}}},
+  Json exchange;
+  const auto check = [&](const char* type, const Json& bindings) {
+    exchange["type"] = type;
+    const QueueFacts facts = Facts(options_, {{"/exchanges/shop/x", exchange},
                                               {"/exchanges/shop/x/bindings/source", bindings}});
     const Findings findings = CheckWorkExchange(facts);
     return findings.empty() ? "" : findings[0].finding;
@@ -160,6 +162,8 @@ TEST_F(QueueRules, FollowTheBindingsOfTheWorkExchange) {
   EXPECT_THAT(check("x-modulus-hash", Json()), HasSubstr("routes at random or by hash"));
   options_.consumer.share_retries = false;
   EXPECT_EQ(check("fanout", two_keys), "");
+  exchange["arguments"] = {{"alternate-exchange", "all"}};
+  EXPECT_EQ(check("topic", Json::array()), "");
 }
 
 TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
