@@ -239,7 +239,7 @@ void ConfirmedPublisher::OnResult(Step step, const PublishResult& result) {
       OnChannelClosed(step.job, result);
       return;
     case PublishOutcome::kNotSent:
-      TryAgain(step.job);
+      AwaitRoom(step.job);
       return;
   }
 }
@@ -341,6 +341,13 @@ void ConfirmedPublisher::TryAgain(std::uint32_t index) {
   }
   Pause(index, State::kPausing, PauseAfter(job.failures, *environment_.random));
   AdvanceQueued();
+}
+
+// Much data of others waits to be sent, which is no failure of this publish.
+void ConfirmedPublisher::AwaitRoom(std::uint32_t index) {
+  isolated_.End(index);
+  jobs_[index]->lease = Lease();
+  Pause(index, State::kPausing, kFirstPublishPause);
 }
 
 // All publishes that need this queue wait until the same time.

@@ -217,6 +217,7 @@ class ConfirmedPublisher {
   void OnChannelClosed(std::uint32_t index, const PublishResult& result);
   void OnExchangeGone(const Job& job, std::string_view text);
   void TryAgain(std::uint32_t index);
+  void AwaitRoom(std::uint32_t index);
   void WaitForQueue(std::uint32_t index, absl::Duration pause);
   void Retry(std::uint32_t index);
   // Keeps the job in `state` for this time; `OnPauseOver` then continues it.
