@@ -278,7 +278,7 @@ bool IsThrowAway(const DelayQueueName& name) {
 }
 
 void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait) {
-  AddUrlFlags(parser, "Connect to amqp://user:password@host:port/vhost. Repeatable", client);
+  AddUrlFlags(parser, "Connect to amqp://user:password@host:port/vhost. Repeatable.", client);
   parser.Add("--wait", "DURATION", wait,
              "Wait this long for a broker that cannot be reached. Default: 1s500ms");
 }

@@ -143,7 +143,7 @@ ManagementUrl Renewed(ManagementUrl management, const ClientOptions& client,
 
 constexpr char kUrlHelp[] =
     "Connect to this broker: amqp://user:password@host:port/vhost. Repeatable, for the nodes of a "
-    "cluster";
+    "cluster.";
 constexpr char kManagementHelp[] =
     "Use the management API at http://user:password@host:port, or https:// with the parameters of "
     "amqps://. Default: $RETRYQ_MANAGEMENT_URL, which with --url must name one of its hosts; "
