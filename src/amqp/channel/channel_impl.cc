@@ -428,7 +428,7 @@ void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
 }
 
 void Channel::Impl::Settle(std::uint64_t tag, AckCoalescer::Kind kind) {
-  if (!acks_.pending()) host_->Write();  // the flush then sends what is settled until it
+  if (!acks_.pending()) host_->Write();  // one flush sends all that is settled before it
   acks_.Settle(tag, kind);
 }
 
