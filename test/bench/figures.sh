@@ -12,6 +12,7 @@ for version in "${versions[@]}"; do
   start_broker "$version"
   run_until_done build/test/bench --rounds "$rounds" --markdown "$directory/$version" "${words[@]}"
   third_party/rabbitmq/broker stop
+  unset RETRYQ_BROKER
 done
 {
   printf '# Figures of the last run\n\n'
